@@ -1,0 +1,1 @@
+"""Formats motions come and go in, one file each; the extension chooses."""

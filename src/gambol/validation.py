@@ -1,0 +1,28 @@
+"""Turning pydantic's findings into one clear line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from gambol.errors import InputError
+
+MAX_SHOWN = 5
+
+
+def explained(error: ValidationError, *, file: str | Path | None = None, key: str | None = None) -> InputError:
+    """An input error that names the first wrong key, what it held and what is allowed, and lists the further ones."""
+    findings = error.errors(include_url=False, include_context=False)
+    lines = []
+    for finding in findings:
+        path = ".".join(str(part) for part in (key, *finding["loc"]) if part is not None and part != "")
+        held = repr(finding["input"])
+        held = held if len(held) <= 60 else held[:57] + "…"
+        told = "unknown setting" if finding["type"] == "extra_forbidden" else finding["msg"]
+        lines.append((path, told if finding["type"] == "missing" else f"{told} (given: {held})"))
+    (first_key, first), rest = lines[0], lines[1:]
+    more = [f"also {path}: {told}" for path, told in rest[: MAX_SHOWN - 1]]
+    if len(rest) >= MAX_SHOWN:
+        more.append(f"and {len(rest) - MAX_SHOWN + 1} more")
+    return InputError(first, file=file, key=first_key or None, hint="\n  ".join(more) or None)
