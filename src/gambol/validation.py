@@ -14,13 +14,16 @@ MAX_SHOWN = 5
 def explained(error: ValidationError, *, file: str | Path | None = None, key: str | None = None) -> InputError:
     """An input error that names the first wrong key, what it held and what is allowed, and lists the further ones."""
     findings = error.errors(include_url=False, include_context=False)
+    # pydantic also complains about the list around a wrong entry: the entry alone says more
+    places = [finding["loc"] for finding in findings]
+    findings = [f for f in findings if not any(p != f["loc"] and p[: len(f["loc"])] == f["loc"] for p in places)]
     lines = []
     for finding in findings:
         path = ".".join(str(part) for part in (key, *finding["loc"]) if part is not None and part != "")
         held = repr(finding["input"])
         held = held if len(held) <= 60 else held[:57] + "…"
-        told = "unknown setting" if finding["type"] == "extra_forbidden" else finding["msg"]
-        lines.append((path, told if finding["type"] == "missing" else f"{told} (given: {held})"))
+        told = "unknown key" if finding["type"] == "extra_forbidden" else finding["msg"].removeprefix("Value error, ")
+        lines.append((path, told if finding["type"] in ("missing", "value_error") else f"{told} (given: {held})"))
     (first_key, first), rest = lines[0], lines[1:]
     more = [f"also {path}: {told}" for path, told in rest[: MAX_SHOWN - 1]]
     if len(rest) >= MAX_SHOWN:

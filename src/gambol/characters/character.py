@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
 import mujoco
-import numpy as np
 
 from gambol.characters.symmetry import Symmetry
 from gambol.errors import InputError, unknown_name
-from gambol.rotations import IDENTITY, Array
+from gambol.rotations import Array
 
 Vec3 = tuple[float, float, float]
 
@@ -58,6 +57,10 @@ class Character:
     assets: Mapping[str, bytes] = field(default_factory=dict)
     recipe: Mapping[str, Any] | None = None
     """What ``gambol.characters.build`` rebuilds it from; None for a body that only its MJCF describes."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The compiled model stays behind when a character travels to another process: it is rebuilt there."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def spec(self) -> mujoco.MjSpec:
         """A fresh MuJoCo specification of this body."""
@@ -134,7 +137,3 @@ class Character:
             self.pose_qpos(pose)
         return self
 
-
-def root_quat(qpos: Array) -> Array:
-    """The orientation of the root in states (..., nq) of a lone character."""
-    return qpos[..., 3:7] if qpos.shape[-1] >= 7 else np.broadcast_to(IDENTITY, (*qpos.shape[:-1], 4))

@@ -7,7 +7,7 @@ Elements of a character are called ``character/element`` (``humanoid/pelvis``), 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -66,6 +66,10 @@ class Scene:
             if name in taken:
                 raise InputError(f"the name {name!r} is used twice in one scene")
             taken.add(name)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Compiled models stay behind when a scene travels to another process: they are rebuilt there."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @staticmethod
     def alone(character: Character) -> Scene:

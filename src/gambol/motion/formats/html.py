@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 MAX_FPS = 60.0
-_SCRIPTS = ("maths.js", "shapes.js", "shaders.js", "renderer.js", "player.js")
+_SCRIPTS = ("maths.js", "shapes.js", "shaders.js", "renderer.js", "clip.js", "orbit.js", "player.js")
 _POSITION_TOLERANCE = 2.5e-4  # metres
 _ROTATION_TOLERANCE = 2e-5  # of a quaternion's component: 0.04 mm on a metre
 _FORCE_TOLERANCE = 0.5  # newtons
-_FOLLOW_BEYOND = 4.0  # metres of travel above which a camera that holds everything would show a tiny figure
+_TERRAIN_SIDE = 800  # samples
 
 
 def write(motion: Motion, path: str | Path, *, title: str | None = None, max_fps: float = MAX_FPS) -> None:
@@ -82,7 +82,7 @@ def described(motion: Motion, *, title: str | None = None) -> dict[str, Any]:
             "fieldOfView": camera.field_of_view,
             "lookat": _rounded(camera.lookat),
             "distance": camera.distance,
-            "follow": drawing.travel(poses, root) > _FOLLOW_BEYOND,
+            "follow": drawing.travel(poses, root) > drawing.FOLLOW_BEYOND,
         },
         "shapes": shapes,
         "geoms": geoms,
@@ -166,7 +166,7 @@ def _geometry(model: mujoco.MjModel, poses: Poses, moving: NDArray[np.intp]) -> 
         if body not in place:
             position = poses.positions[0, body] + rotations.rotate(poses.quats[0, body], position)
             quat = rotations.multiply(poses.quats[0, body], quat)
-        plain_ground = kind == mujoco.mjtGeom.mjGEOM_PLANE and (undeclared[geom] or _textured(model, int(geom)))
+        plain_ground = kind == mujoco.mjtGeom.mjGEOM_PLANE and undeclared[geom]
         geoms.append(
             {
                 "shape": numbers[key],
@@ -177,11 +177,6 @@ def _geometry(model: mujoco.MjModel, poses: Poses, moving: NDArray[np.intp]) -> 
             }
         )
     return list(shapes.values()), geoms
-
-
-def _textured(model: mujoco.MjModel, geom: int) -> bool:
-    material = int(model.geom_matid[geom])
-    return material >= 0 and bool((model.mat_texid[material] >= 0).any())
 
 
 def _sized(_model: mujoco.MjModel, _asset: int, size: list[float]) -> dict[str, Any]:
@@ -197,14 +192,27 @@ def _mesh(model: mujoco.MjModel, asset: int, _size: list[float]) -> dict[str, An
 def _terrain(model: mujoco.MjModel, asset: int, _size: list[float]) -> dict[str, Any]:
     rows, columns = int(model.hfield_nrow[asset]), int(model.hfield_ncol[asset])
     half_x, half_y, top, base = map(float, model.hfield_size[asset])
-    heights = top * model.hfield_data[model.hfield_adr[asset] :][: rows * columns].reshape(-1, 1)
+    heights = top * model.hfield_data[model.hfield_adr[asset] :][: rows * columns].reshape(rows, columns)
+    for _ in range(2):  # first along the rows, then along the columns
+        heights = _thinned(heights).T
     return {
-        "rows": rows,
-        "columns": columns,
+        "rows": len(heights),
+        "columns": len(heights[0]),
         "half": [half_x, half_y],
         "base": base,
-        "heights": packed(heights, _POSITION_TOLERANCE),
+        "heights": packed(heights.reshape(-1, 1), _POSITION_TOLERANCE),
     }
+
+
+def _thinned(heights: Array) -> Array:
+    """No more columns than a browser draws with ease, at equal distances from the first to the last."""
+    count = heights.shape[1]
+    if count <= _TERRAIN_SIDE:
+        return heights
+    before, fraction = np.divmod(np.linspace(0, count - 1, _TERRAIN_SIDE), 1)
+    left = np.minimum(before.astype(int), count - 2)
+    fraction = fraction + (before - left)
+    return (1 - fraction) * heights[:, left] + fraction * heights[:, left + 1]
 
 
 _SHAPES = {
@@ -220,17 +228,17 @@ _SHAPES = {
 
 
 def _contacts(motion: Motion) -> dict[str, Any] | None:
-    """Contact points and forces in frame order, and where each frame's begin (T + 1,)."""
+    """Contact points, the forces on what moves there, and where each frame's begin (T + 1,)."""
     contacts = motion.contacts
-    if contacts is None or not len(contacts.frame):
+    if contacts is None or not len(contacts):
         return None
-    order = np.argsort(contacts.frame, kind="stable")
-    starts = np.searchsorted(np.asarray(contacts.frame)[order], np.arange(len(motion) + 1))
-    force = contacts.force
+    moves = drawing.moving(motion.poses())[motion.scene.model.geom_bodyid[contacts.geoms]]  # (K, 2)
+    on_second = moves[:, 1] & ~moves[:, 0]
+    forces = np.where(on_second[:, None], -contacts.force, contacts.force)
     return {
-        "starts": packed_indices(starts),
-        "positions": packed(np.asarray(contacts.position)[order], _POSITION_TOLERANCE),
-        "forces": None if force is None else packed(np.asarray(force)[order], _FORCE_TOLERANCE),
+        "starts": packed_indices(np.searchsorted(contacts.frame, np.arange(len(motion) + 1))),
+        "positions": packed(contacts.position, _POSITION_TOLERANCE),
+        "forces": packed(forces, _FORCE_TOLERANCE),
     }
 
 

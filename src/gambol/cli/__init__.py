@@ -1,0 +1,26 @@
+"""``gambol <verb>``: a thin layer over the library."""
+
+from __future__ import annotations
+
+import sys
+
+from gambol.errors import GambolError
+
+
+def main() -> None:
+    """Run the command line; wrong input is one clear message and exit code 2, never a traceback."""
+    from gambol.cli.app import app
+    from gambol.cli.output import complain
+
+    try:
+        app(prog_name="gambol")
+    except GambolError as error:
+        complain(str(error))
+        sys.exit(2)
+    except BrokenPipeError:
+        # the reader of our output has left; Python would complain once more at exit
+        sys.stderr.close()
+        sys.exit(141)
+    except KeyboardInterrupt:
+        complain("interrupted")
+        sys.exit(130)

@@ -1,0 +1,57 @@
+"""How the command line speaks: results on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from gambol.results import Progress as Moment
+from gambol.results import ProgressListener
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def complain(message: str) -> None:
+    """An error, on stderr."""
+    err.print(f"[bold red]error:[/] {escape(message)}")
+
+
+def tell(message: str) -> None:
+    """Something worth knowing, on stderr."""
+    err.print(escape(message))
+
+
+def print_json(data: Any) -> None:
+    """One JSON object on stdout."""
+    typer.echo(json.dumps(data, ensure_ascii=False))
+
+
+def print_figures(title: str, figures: Mapping[str, Any]) -> None:
+    """Names and values in two columns."""
+    table = Table(title=escape(title), show_header=False, title_justify="left", box=None, padding=(0, 2, 0, 0))
+    for name, value in figures.items():
+        table.add_row(escape(str(name)), escape(str(value)))
+    out.print(table)
+
+
+@contextlib.contextmanager
+def progress_bar() -> Iterator[ProgressListener]:
+    """A listener that draws a bar on stderr while a method runs."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[figures]}"), TimeElapsedColumn())
+    with Progress(*columns, console=err, transient=True) as bars:
+        bar = bars.add_task("starting", total=1.0, figures="")
+
+        def listen(moment: Moment, /) -> None:
+            figures = "  ".join(f"{name} {value}" for name, value in moment.figures.items())
+            bars.update(bar, completed=moment.fraction, description=escape(moment.what), figures=escape(figures))
+
+        yield listen

@@ -1,0 +1,91 @@
+"""``gambol solve`` and ``gambol demo``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gambol.cli.output import complain, print_figures, print_json, progress_bar, tell
+from gambol.errors import InputError
+from gambol.files import replacing
+from gambol.front import solve as run
+from gambol.goals import load_task
+from gambol.results import Result, Status
+
+DEMO_TASK = "armchair/stand-sit-stand"
+DEMO_SEEDS = (0, 2, 3)
+"""Tried in order until one succeeds: the same seed can end differently on another processor."""
+
+
+def solve(
+    task: Annotated[str, typer.Argument(help="A shipped task (see `gambol list`) or a YAML file.")],
+    method: Annotated[str | None, typer.Option(help="Which method; by default the task's own.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="One seed, one result.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Where the motion goes; the extension chooses the format.")] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a value of the task.")] = None,
+    on: Annotated[str, typer.Option(help="Where it runs: local, ray or ray://host:port.")] = "local",
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+) -> None:
+    """Turn a wish into a motion. Exit code 0: success, 3: did not succeed (motion so far saved), 2: wrong input."""
+    wanted = load_task(task, set_ or ())
+    target = out or Path(f"{wanted.name.replace('/', '-')}.npz")
+    _refuse_unwritable(target)
+    with progress_bar() as listener:
+        result = run(wanted, method, seed, on, listener)
+    result.motion.save(target)
+    _report(result, json)
+    tell(f"wrote {target}")
+    if result.report.status is not Status.SUCCESS:
+        raise typer.Exit(3)
+
+
+def demo(
+    folder: Annotated[Path, typer.Option(help="Where demo.npz, demo.bvh and demo.html go.")] = Path(),
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+) -> None:
+    """Solve a shipped task, print its figures and write demo.npz, demo.bvh and demo.html."""
+    targets = [folder / f"demo.{extension}" for extension in ("npz", "bvh", "html")]
+    for target in targets:
+        _refuse_unwritable(target)
+    for seed in DEMO_SEEDS:
+        with progress_bar() as listener:
+            result = run(DEMO_TASK, None, seed, "local", listener)
+        if result.succeeded or result.report.status is Status.INTERRUPTED:
+            break
+        tell(f"seed {seed} did not succeed: {result.report.advice}")
+    for target in targets:
+        result.motion.save(target)
+    _report(result, json)
+    tell(f"wrote {', '.join(map(str, targets))}; open demo.html in a browser")
+    if not result.succeeded:
+        raise typer.Exit(3)
+
+
+def _report(result: Result, json: bool) -> None:
+    report = result.report
+    if json:
+        print_json(report.as_json())
+    else:
+        times = {"simulated": f"{report.sim_seconds:.2f} s", "took": f"{report.wall_seconds:.1f} s"}
+        title = f"{report.task} by {report.method}, seed {report.seed}: {report.status.value}"
+        print_figures(title, {**times, **report.figures})
+    if report.advice:
+        complain(report.advice)
+
+
+def _refuse_unwritable(target: Path) -> None:
+    """Say so before the work, not after, when the result could not be written."""
+    from gambol.motion.formats import writable
+
+    writable(target)
+    probe = target.parent / f".{target.name}.probe"
+    try:
+        with replacing(probe):
+            pass
+    except InputError as error:
+        raise InputError(error.problem, file=target) from None
+    probe.unlink(missing_ok=True)
+    if target.is_dir():
+        raise InputError("cannot be written: it is a directory", file=target)

@@ -1,0 +1,53 @@
+"""What a plan costs beside the bare rollouts it consists of, measured in one run."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from gambol.evaluate.benchmark import Table
+from gambol.goals import load_task
+from gambol.partwise.planner import Planner
+from gambol.partwise.sensing import instrument
+from gambol.partwise.settings import Settings
+from gambol.partwise.terms import ContactPairs, watched_frames
+from gambol.results import Progress, ProgressListener
+from gambol.sim import Rollout, backend, pack_state
+
+TASK = "armchair/stand-sit-stand"
+
+
+def planning(trials: int, on: str, progress: ProgressListener) -> Table:
+    """Median seconds of whole plans and of bare rollouts of the same size, interleaved so that noise hits both."""
+    task, settings = load_task(TASK), Settings()
+    keyframes = task.keyframes or ()
+    senses = instrument(task.world, watched_frames(keyframes), timestep=settings.planning_step)
+    qpos, qvel = task.initial_qpos(), np.zeros(senses.model.nv)
+    planner = Planner(senses, settings, (1.4, 1.2), seed=0)
+    planner.reset()
+    steps = round(settings.horizon / settings.planning_step)
+    controls = np.zeros((settings.rollouts, steps, senses.model.nu))
+    state, out = pack_state(senses.model, qpos, qvel), Rollout.empty(senses.model, settings.rollouts, steps)
+    pairs = ContactPairs(keyframes[0], senses)
+    whole, bare = [], []
+    with backend("cpu", senses.model) as rollouts:
+        for trial in range(trials):
+            progress(Progress(trial / trials, "planning"))
+            began = time.perf_counter()
+            planner.improve(qpos, qvel, keyframes[0], pairs, 0.01)
+            middle = time.perf_counter()
+            rollouts.rollout(state, controls, out=out)
+            bare.append(time.perf_counter() - middle)
+            whole.append(middle - began)
+    planner.close()
+    plan, roll = float(np.median(whole)), float(np.median(bare))
+    row = {
+        "rollouts": settings.rollouts,
+        "steps": steps,
+        "plan ms": round(1e3 * plan, 2),
+        "bare rollouts ms": round(1e3 * roll, 2),
+        "ratio": round(plan / roll, 3),
+        "plans per second": round(1 / plan, 1),
+    }
+    return Table(f"A plan beside its bare rollouts ({TASK}, median of {trials})", [row])

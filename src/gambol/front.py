@@ -1,0 +1,118 @@
+"""The front door: every method behind one function, and a registry that states what each accepts and needs."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from gambol.errors import InputError, unknown_name
+from gambol.goals import Task, load_task
+from gambol.results import ProgressListener, Result, silent
+from gambol.validation import explained
+
+
+@dataclass(frozen=True)
+class Method:
+    """What a method is, as data. ``settings`` and ``run`` are addresses, ``module:name``, imported when first used."""
+
+    name: str
+    summary: str
+    goals: tuple[str, ...]
+    """Which of the goals of a task it fulfils."""
+    settings: str
+    run: str
+    online: bool = False
+    """Whether it can also drive a simulation step by step."""
+    trained: bool = False
+    """Whether it needs learned weights."""
+    devices: tuple[str, ...] = ("cpu",)
+    reference: str = ""
+
+    def settings_type(self) -> Any:
+        """The pydantic model of its settings."""
+        return _at(self.settings)
+
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method(
+            "predictive-sampling",
+            "tries noisy variations of the present plan many times a second and keeps the best",
+            ("keyframes",),
+            "gambol.partwise.settings:Settings",
+            "gambol.partwise.method:solve",
+            online=True,
+            reference="Howell et al. 2022, Predictive Sampling: Real-time Behaviour Synthesis with MuJoCo",
+        ),
+    )
+}
+"""Every method by name. Adding one is one room and one entry here."""
+
+
+def solve(
+    task: Task | str | Path | Mapping[str, Any],
+    method: str | None = None,
+    seed: int = 0,
+    on: str = "local",
+    progress: ProgressListener | None = None,
+) -> Result:
+    """Turn a wish into a motion.
+
+    ``task`` is a task, a shipped task's name, a YAML file or plain data; ``method`` overrides the task's own. ``on`` is
+    where it runs: ``local``, ``ray`` for a local Ray cluster or ``ray://host:port``. Wrong input raises
+    :class:`gambol.InputError`; a method that does not succeed returns a result whose report says so.
+    """
+    task = task if isinstance(task, Task) else load_task(task)
+    chosen = method_for(task, method)
+    settings = _settings(chosen, task)
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InputError(f"must be a whole number from 0 up (given: {seed!r})", key="seed")
+    # names in the goal and the starting place are checked before anything long begins
+    task.initial_qpos()
+    if on == "local":
+        return _run((task, chosen.run, settings, seed), progress or silent)
+    from gambol.sim import executor
+
+    with executor(on) as elsewhere:
+        return elsewhere.run(_run, [(task, chosen.run, settings, seed)])[0]
+
+
+def method_for(task: Task, name: str | None = None) -> Method:
+    """The method that solves a task: the one named, the task's own, or the first that accepts its goal."""
+    name = name or task.method
+    if name is None:
+        fitting = [method for method in METHODS.values() if task.goal_kind in method.goals]
+        if not fitting:
+            raise InputError(f"no method fulfils {task.goal_kind!r} yet", file=task.file)
+        return fitting[0]
+    if name not in METHODS:
+        raise unknown_name("method", name, METHODS, file=task.file, key="method")
+    method = METHODS[name]
+    if task.goal_kind not in method.goals:
+        raise InputError(
+            f"{name!r} fulfils {' or '.join(method.goals)}, and this task wishes for {task.goal_kind}", file=task.file
+        )
+    return method
+
+
+def _settings(method: Method, task: Task) -> Any:
+    try:
+        return method.settings_type()(**task.settings)
+    except ValidationError as error:
+        raise explained(error, file=task.file, key="settings") from None
+
+
+def _run(job: tuple[Task, str, Any, int], progress: ProgressListener = silent) -> Result:
+    task, address, settings, seed = job
+    return _at(address)(task, settings, seed, progress)
+
+
+def _at(address: str) -> Any:
+    module, _, name = address.partition(":")
+    return getattr(importlib.import_module(module), name)

@@ -1,0 +1,23 @@
+"""What all parts of a task file share: strict fields, finite numbers, readable ranges."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Vec2 = tuple[Annotated[float, Field(ge=-1000, le=1000)], Annotated[float, Field(ge=-1000, le=1000)]]
+Vec3 = tuple[
+    Annotated[float, Field(ge=-1000, le=1000)],
+    Annotated[float, Field(ge=-1000, le=1000)],
+    Annotated[float, Field(ge=-1000, le=1000)],
+]
+Seconds = Annotated[float, Field(ge=0.0, le=3600.0)]
+Weight = Annotated[float, Field(ge=0.0, le=1e9)]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class GoalModel(BaseModel):
+    """Base of everything a person may wish for in a file: unknown keys are errors, values do not change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, validate_default=True)

@@ -1,0 +1,70 @@
+"""``--set key=value``: changing single values of a task before it is checked."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gambol.errors import InputError
+from gambol.goals.yaml import parse_value
+from gambol.scenes.furniture import KINDS
+from gambol.scenes.terrain import NAME as GROUND
+
+_TOP = ("name", "summary", "scene", "character", "characters", "start", "method", "settings")
+_GOALS = ("keyframes", "windows", "behaviour", "partial", "track")
+
+
+def apply_overrides(data: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
+    """Task data with each ``key=value`` put in its place.
+
+    Keys are paths with dots; numbers index lists (``keyframes.0.tolerance``). ``scene.height`` means the only object of
+    the scene; a key that no task has (``rollouts``) is a setting of the method.
+    """
+    changed = copy.deepcopy(dict(data))
+    for override in overrides:
+        key, equals, text = override.partition("=")
+        if not equals or not key.strip():
+            raise InputError(f"{override!r} is not of the form key=value", key="--set")
+        try:
+            value = parse_value(text)
+        except InputError as error:
+            raise error.within(key=f"--set {key}") from None
+        _put(changed, _path(changed, key.strip().split(".")), value, key)
+    return changed
+
+
+def _path(data: dict[str, Any], path: list[str]) -> list[str]:
+    if path[0] not in (*_TOP, *_GOALS):
+        return ["settings", *path]
+    if path[0] == "scene" and len(path) > 1:
+        scene = data.get("scene")
+        if isinstance(scene, str):
+            data["scene"] = scene = {scene: {}}
+        objects = [name for name in scene or {} if name != GROUND]
+        if path[1] not in (*objects, *KINDS, GROUND):
+            if len(objects) != 1:
+                known = ", ".join(objects) or "none"
+                raise InputError(f"which object of the scene is meant? ({known})", key=f"--set {'.'.join(path)}")
+            return ["scene", objects[0], *path[1:]]
+    return path
+
+
+def _put(node: Any, path: list[str], value: Any, key: str) -> None:
+    for place, step in enumerate(path):
+        last = place == len(path) - 1
+        if isinstance(node, list):
+            if not step.isdigit() or int(step) >= len(node):
+                raise InputError(f"{step!r} is not one of the {len(node)} entries", key=f"--set {key}")
+            index: Any = int(step)
+        elif isinstance(node, dict):
+            index = step
+            if not last and not isinstance(node.get(step), (dict, list)):
+                # ``character: humanoid`` becomes ``{kind: humanoid}`` when one of its settings is given
+                node[step] = {"kind": node[step]} if isinstance(node.get(step), str) else {}
+        else:
+            raise InputError("goes deeper than the task does", key=f"--set {key}")
+        if last:
+            node[index] = value
+        else:
+            node = node[index]

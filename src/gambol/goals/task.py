@@ -1,0 +1,160 @@
+"""Tasks: a scene, characters, a goal and the defaults of a method, as a person writes them in YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import Field, ValidationError, field_validator, model_validator
+
+from gambol.characters import build
+from gambol.errors import InputError, unknown_name
+from gambol.files import replacing
+from gambol.goals.behaviour import Behaviour
+from gambol.goals.keyframes import Keyframe, check_against
+from gambol.goals.model import GoalModel, Name
+from gambol.goals.overrides import apply_overrides
+from gambol.goals.partial import Partial
+from gambol.goals.tracking import Track
+from gambol.goals.windows import Window
+from gambol.goals.yaml import read_yaml
+from gambol.rotations import Array
+from gambol.scenes import Placement, Scene, parse_objects, place
+from gambol.validation import explained
+
+GOALS = ("keyframes", "windows", "behaviour", "partial", "track")
+"""The keys under which a task may say what is wished for; each task has exactly one."""
+
+Recipe = str | dict[str, Any]
+
+
+class Task(GoalModel):
+    """Everything ``gambol.solve`` needs."""
+
+    name: str = "task"
+    summary: str = ""
+    scene: str | dict[str, Any] | None = None
+    """Objects by name with their settings; ``floor`` describes the ground."""
+    character: Recipe = "humanoid"
+    characters: Annotated[dict[Name, Recipe] | None, Field(max_length=20)] = None
+    """Several characters by name, in place of ``character``."""
+    start: str | Placement | dict[Name, str | Placement] = "standing"
+    method: str | None = None
+    keyframes: Annotated[tuple[Keyframe, ...] | None, Field(min_length=1, max_length=1000)] = None
+    windows: Annotated[tuple[Window, ...] | None, Field(min_length=1, max_length=1000)] = None
+    behaviour: Behaviour | None = None
+    partial: Partial | None = None
+    track: Track | None = None
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """Settings of the method; each method says which it knows."""
+    file: Annotated[str | None, Field(exclude=True)] = None
+
+    @field_validator("start", mode="before")
+    @classmethod
+    def _placement_or_several(cls, start: Any) -> Any:
+        if isinstance(start, dict) and not (set(start) - set(Placement.model_fields)):
+            return Placement(**start)
+        return start
+
+    @model_validator(mode="after")
+    def _one_goal(self) -> Task:
+        given = [key for key in GOALS if getattr(self, key) is not None]
+        if len(given) != 1:
+            found = "none" if not given else " and ".join(given)
+            raise ValueError(f"a task has exactly one goal out of {', '.join(GOALS)} (given: {found})")
+        return self
+
+    @property
+    def goal_kind(self) -> str:
+        """Which of :data:`GOALS` this task wishes for."""
+        return next(key for key in GOALS if getattr(self, key) is not None)
+
+    @property
+    def goal(self) -> Any:
+        """The wish itself."""
+        return getattr(self, self.goal_kind)
+
+    @cached_property
+    def world(self) -> Scene:
+        """The scene with its characters, ready to be compiled; names in the goal are checked against it."""
+        try:
+            objects, terrain = parse_objects(self.scene)
+            characters = self.characters or {_word(self.character): self.character}
+            scene = Scene({name: build(recipe, name=name) for name, recipe in characters.items()}, objects, terrain)
+            if self.keyframes is not None:
+                check_against(self.keyframes, scene)
+            return scene
+        except InputError as error:
+            raise error.within(file=self.file) from None
+
+    def initial_qpos(self) -> Array:
+        """The scene's state at the start (nq,)."""
+        try:
+            return place(self.world, self.start)
+        except InputError as error:
+            raise error.within(file=self.file) from None
+
+    def in_file(self) -> dict[str, Any]:
+        """Plain data as a person would write it."""
+        plain = self.model_dump(mode="json", exclude_defaults=True, exclude={"keyframes", "name"})
+        if self.keyframes is not None:
+            plain["keyframes"] = [keyframe.in_file() for keyframe in self.keyframes]
+        return plain
+
+    def save(self, path: str | Path) -> None:
+        """Write the task as YAML."""
+        with replacing(path) as temporary:
+            temporary.write_text(yaml.safe_dump(self.in_file(), sort_keys=False, allow_unicode=True), encoding="utf-8")
+
+
+def _word(recipe: Recipe) -> str:
+    """What a lone character is called in its scene: its kind, or the stem of its file."""
+    word = recipe if isinstance(recipe, str) else str(recipe.get("kind", "character"))
+    return Path(word).stem or "character"
+
+
+def load_task(source: str | Path | Mapping[str, Any], overrides: Sequence[str] = ()) -> Task:
+    """A task from a shipped name, a YAML file or plain data, with ``key=value`` overrides applied."""
+    file: str | None = None
+    if isinstance(source, Mapping):
+        data = dict(source)
+    else:
+        path = task_path(source)
+        shipped = not str(source).endswith((".yaml", ".yml"))
+        file = str(source) if shipped else str(path)
+        data = {"name": str(source) if shipped else path.stem, **read_yaml(path)}
+    try:
+        return Task(**{**apply_overrides(data, overrides), "file": file})
+    except ValidationError as error:
+        raise explained(error, file=file) from None
+    except TypeError as error:
+        raise InputError(f"keys must be names: {error}", file=file) from None
+    except InputError as error:
+        raise error.within(file=file) from None
+
+
+def task_path(source: str | Path) -> Path:
+    """The file behind a shipped name or a path."""
+    if str(source).endswith((".yaml", ".yml")):
+        return Path(source)
+    folder = _shipped_folder()
+    names = list(shipped_tasks())
+    if str(source) not in names:
+        if Path(source).exists():
+            raise InputError("is not a task file", file=source, hint="task files end in .yaml")
+        raise unknown_name("task", str(source), names)
+    return folder / f"{source}.yaml"
+
+
+def shipped_tasks() -> Iterator[str]:
+    """Names of the tasks that come with gambol."""
+    folder = _shipped_folder()
+    yield from sorted(path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.yaml"))
+
+
+def _shipped_folder() -> Path:
+    return Path(str(resources.files("gambol"))) / "library" / "tasks"

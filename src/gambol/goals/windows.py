@@ -1,0 +1,30 @@
+"""Spacetime windows: short stretches of time, each with the objectives that should hold at its end or throughout."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from gambol.goals.model import GoalModel, Name, Weight
+
+
+class Objective(GoalModel):
+    """One weighted term of a window, by the name the spacetime method knows it under."""
+
+    term: Name
+    weight: Weight = 1.0
+    when: Literal["end", "throughout"] = "end"
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    """What the term needs to know: a target height, a threshold, a point's name. Checked by the method."""
+
+
+class Window(GoalModel):
+    """A stretch of time with its objectives."""
+
+    name: Name = "window"
+    duration: Annotated[float, Field(gt=0.0, le=10.0)] = 0.5
+    """Seconds."""
+    symmetric: bool = False
+    """Left and right move alike."""
+    objectives: Annotated[tuple[Objective, ...], Field(min_length=1, max_length=100)]

@@ -1,0 +1,1 @@
+"""Sampling-based predictive control on contact keyframes."""

@@ -1,0 +1,205 @@
+"""Contact keyframes performed by predictive sampling in lockstep: plan, simulate a few steps, plan again."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from gambol.goals import Keyframe, Task
+from gambol.motion import Motion, Source
+from gambol.motion.contacts import ContactRecorder
+from gambol.partwise.planner import Planner
+from gambol.partwise.progress import KeyframeProgress
+from gambol.partwise.sensing import instrument
+from gambol.partwise.settings import Settings
+from gambol.partwise.terms import ContactPairs, watched_frames
+from gambol.results import Progress, ProgressListener, Report, Result, Status
+from gambol.rotations import Array
+from gambol.sim import unpack_state
+
+METHOD = "predictive-sampling"
+
+_HEAD_SHARE, _TORSO_SHARE = 0.953, 0.938
+"""Heights aimed at as shares of the standing pose's: the published 1.4 m and 1.2 m on the published humanoid."""
+
+
+class KeyframeController:
+    """Drives a simulation through keyframes; an online method as a thing that is asked for controls."""
+
+    def __init__(self, task: Task, settings: Settings, seed: int):
+        scene = task.world
+        self.keyframes: tuple[Keyframe, ...] = task.keyframes or ()
+        self._settings = settings
+        frames = watched_frames(self.keyframes)
+        self._planning = instrument(scene, frames, timestep=settings.planning_step)
+        self._seeing = instrument(scene, frames)
+        self._data = mujoco.MjData(self._seeing.model)
+        self._pairs = {id(k): (ContactPairs(k, self._planning), ContactPairs(k, self._seeing)) for k in self.keyframes}
+        self._dt = self._seeing.model.opt.timestep
+        self._planner = Planner(self._planning, settings, _standing_heights(task), seed)
+        self.progress = KeyframeProgress(self.keyframes)
+        self.costs: list[float] = []
+        self.plans_seconds = 0.0
+        self._since_plan = 0
+
+    def close(self) -> None:
+        """End the planning threads."""
+        self._planner.close()
+
+    def reset(self, state: Array) -> None:
+        """Begin with the first keyframe and an empty plan."""
+        self.progress = KeyframeProgress(self.keyframes)
+        self._planner.reset()
+        self.costs.clear()
+        self._since_plan = 0
+
+    def step(self, state: Array) -> Array:
+        """The control to apply during the next simulation step; plans when the last plan is old enough."""
+        if self._since_plan % self._settings.replan_every == 0:
+            began = time.perf_counter()
+            parts = unpack_state(self._planning.model, state)
+            keyframe = self.progress.current
+            age = self._since_plan * self._dt
+            pairs = self._pairs[id(keyframe)][0]
+            self.costs.append(self._planner.improve(parts.qpos, parts.qvel, keyframe, pairs, age))
+            self.plans_seconds += time.perf_counter() - began
+            self._since_plan = 0
+        control = self._planner.control(self._since_plan * self._dt)
+        self._since_plan += 1
+        return control
+
+    def observe(self, state: Array) -> None:
+        """Account for one simulation step that ended in ``state``."""
+        parts = unpack_state(self._seeing.model, state)
+        self._data.qpos[:], self._data.qvel[:] = parts.qpos, parts.qvel
+        mujoco.mj_fwdPosition(self._seeing.model, self._data)
+        mujoco.mj_sensorPos(self._seeing.model, self._data)
+        pairs = self._pairs[id(self.progress.current)][1]
+        self.progress.update(pairs.displacements(self._data.sensordata), self._dt)
+
+    @property
+    def discarded(self) -> int:
+        """Unstable rollouts so far."""
+        return self._planner.discarded
+
+
+@dataclass
+class _Recording:
+    """States and controls of a run, a row each simulation step."""
+
+    qpos: list[Array]
+    qvel: list[Array]
+    ctrl: list[Array]
+    contacts: ContactRecorder
+
+    def add(self, model: mujoco.MjModel, data: mujoco.MjData, ctrl: Array) -> None:
+        self.contacts.add(len(self.qpos), model, data, forces=True)
+        self.qpos.append(data.qpos.copy())
+        self.qvel.append(data.qvel.copy())
+        self.ctrl.append(ctrl.copy())
+
+
+def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener) -> Result:
+    """Perform the task's keyframes; the same seed gives the same motion at any number of threads."""
+    began = time.perf_counter()
+    scene, model = task.world, task.world.model
+    data = mujoco.MjData(model)
+    data.qpos[:] = task.initial_qpos()
+    mujoco.mj_forward(model, data)
+    controller = KeyframeController(task, settings, seed)
+    controller.reset(_state(model, data))
+    record = _Recording([], [], [], ContactRecorder())
+    status, trouble = Status.FAILED, ""
+    try:
+        while not controller.progress.finished and not controller.progress.failed:
+            control = controller.step(_state(model, data))
+            record.add(model, data, control)
+            data.ctrl[:] = control
+            mujoco.mj_step(model, data)
+            mujoco.mj_forward(model, data)
+            controller.observe(_state(model, data))
+            if len(record.qpos) % 10 == 0:
+                progress(_moment(controller, data.time))
+        status = Status.SUCCESS if controller.progress.finished else Status.FAILED
+    except FloatingPointError as error:
+        trouble = str(error)
+    except KeyboardInterrupt:
+        status = Status.INTERRUPTED
+    finally:
+        controller.close()
+    record.add(model, data, data.ctrl)
+    wall = time.perf_counter() - began
+    figures = _figures(controller, data.time, wall)
+    report = Report(
+        status, task.name, METHOD, seed, figures, float(data.time), wall, trouble or _advice(status, controller)
+    )
+    motion = Motion(
+        scene,
+        model.opt.timestep,
+        np.array(record.qpos),
+        np.array(record.qvel),
+        np.array(record.ctrl),
+        contacts=record.contacts.collected(),
+        source=Source.now(method=METHOD, task=task.name, seed=seed, figures=figures),
+    )
+    return Result(motion, report)
+
+
+def _state(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+    state = np.empty(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS))
+    mujoco.mj_getState(model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+    return state
+
+
+def _standing_heights(task: Task) -> tuple[float, float]:
+    """Heights the head and the torso should aim at: a little below those of the standing pose."""
+    from gambol.scenes import Placement, Scene, place
+
+    name = task.world.main_character
+    scene = Scene({name: task.world.characters[name]})
+    data = mujoco.MjData(scene.model)
+    data.qpos[:] = place(scene, Placement(pose="standing"))
+    mujoco.mj_kinematics(scene.model, data)
+    marks = task.world.characters[name].landmarks
+    head, chest = (float(data.body(f"{name}/{marks[k].body}").xpos[2]) for k in ("head", "chest"))
+    return _HEAD_SHARE * head, _TORSO_SHARE * chest
+
+
+def _moment(controller: KeyframeController, seconds: float) -> Progress:
+    done = controller.progress
+    return Progress(
+        done.index / len(done.keyframes),
+        f"keyframe {min(done.index + 1, len(done.keyframes))}/{len(done.keyframes)} {done.current.name}",
+        {"simulated": f"{seconds:.1f} s", "closest": f"{done.closest:.2f} m"},
+    )
+
+
+def _figures(controller: KeyframeController, seconds: float, wall: float) -> dict[str, Any]:
+    done = controller.progress
+    plans = len(controller.costs)
+    return {
+        "keyframes_reached": done.index,
+        "keyframes": len(done.keyframes),
+        "mean_cost": round(float(np.mean(controller.costs)), 4) if plans else None,
+        "plans": plans,
+        "plans_per_wall_second": round(plans / max(controller.plans_seconds, 1e-9), 1),
+        "slower_than_real_time": round(wall / max(seconds, 1e-9), 2),
+        "unstable_rollouts": controller.discarded,
+    }
+
+
+def _advice(status: Status, controller: KeyframeController) -> str:
+    if status is Status.SUCCESS:
+        return ""
+    done = controller.progress
+    if status is Status.INTERRUPTED:
+        return f"interrupted after {done.index} of {len(done.keyframes)} keyframes"
+    return (
+        f"keyframe {done.index + 1} ({done.current.name}) was not held within {done.current.limit} s: closest "
+        f"{done.closest:.2f} m, tolerance {done.current.tolerance} m. Try another --seed, more rollouts "
+        "(--set rollouts=90), more plans (--set replan_every=1), or a wider tolerance"
+    )

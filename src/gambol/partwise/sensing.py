@@ -1,0 +1,96 @@
+"""Sensors that make a scene observable: a model whose sensor array holds every frame the costs look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from gambol.errors import InputError
+from gambol.rotations import Array, rotate
+from gambol.scenes import Frame, Scene
+
+_SENSOR = mujoco.mjtSensor
+_LANDMARKS = ("chest", "pelvis", "head", "right_knee", "left_knee", "right_ankle", "left_ankle")
+"""The landmarks that the common terms speak of."""
+
+
+@dataclass(frozen=True)
+class Senses:
+    """Where signals lie in the sensor array of an instrumented model; every reader works on arrays (..., nsensordata)."""
+
+    model: mujoco.MjModel
+    frames: Mapping[str, int]
+    """First column of each frame's seven numbers (position, quaternion), by the name used in the goal."""
+    landmarks: Mapping[str, int]
+    com: int
+    """First column of the centre of mass, followed by its velocity."""
+
+    def position(self, sensors: Array, landmark: str) -> Array:
+        """World position (..., 3) of a landmark's body."""
+        start = self.landmarks[landmark]
+        return sensors[..., start : start + 3]
+
+    def axis(self, sensors: Array, landmark: str, axis: int) -> Array:
+        """World direction (..., 3) of an axis (0 forward, 2 up) of a landmark's body."""
+        start = self.landmarks[landmark] + 3
+        return rotate(sensors[..., start : start + 4], np.eye(3)[axis])
+
+    def centre_of_mass(self, sensors: Array) -> Array:
+        """World position (..., 3) of the character's centre of mass."""
+        return sensors[..., self.com : self.com + 3]
+
+    def momentum_velocity(self, sensors: Array) -> Array:
+        """Velocity (..., 3) of the character's centre of mass."""
+        return sensors[..., self.com + 3 : self.com + 6]
+
+    def points(self, sensors: Array, columns: np.ndarray, offsets: Array) -> Array:
+        """World positions (..., P, 3) of P points: ``columns`` (P,) of their frames, ``offsets`` (P, 3) in them."""
+        place = sensors[..., columns[:, None] + np.arange(7)]
+        return place[..., :3] + rotate(place[..., 3:], offsets)
+
+
+def instrument(scene: Scene, frames: Iterable[str], *, timestep: float | None = None) -> Senses:
+    """The scene's model with sensors for the named frames and for the main character's landmarks."""
+    spec = scene.spec.copy()
+    if timestep is not None:
+        spec.option.timestep = timestep
+    main = scene.main_character
+    character = scene.characters[main]
+    missing = [name for name in _LANDMARKS if name not in character.landmarks]
+    if missing:
+        raise InputError(
+            f"the character {main!r} lacks the landmarks {', '.join(missing)}",
+            hint="contact keyframes are followed by two-legged characters with named landmarks",
+        )
+    places: dict[str, str] = {}
+    for name in dict.fromkeys(frames):
+        places[name] = _watch(spec, scene.frame(name))
+    bodies = {k: _watch(spec, scene.frame(f"{main}/{character.landmarks[k].body}")) for k in _LANDMARKS}
+    root = f"{main}/{character.bodies[0]}"
+    for kind, label in ((_SENSOR.mjSENS_SUBTREECOM, "com"), (_SENSOR.mjSENS_SUBTREELINVEL, "com_velocity")):
+        spec.add_sensor(name=label, type=kind, objtype=mujoco.mjtObj.mjOBJ_BODY, objname=root)
+    model = spec.compile()
+
+    def column(sensor: str) -> int:
+        return int(model.sensor(sensor).adr[0])
+
+    return Senses(
+        model,
+        {name: column(f"{label}:position") for name, label in places.items()},
+        {name: column(f"{label}:position") for name, label in bodies.items()},
+        column("com"),
+    )
+
+
+def _watch(spec: mujoco.MjSpec, frame: Frame) -> str:
+    """Sensors for a frame's position and quaternion, once; the label they carry."""
+    label = f"{frame.kind}:{frame.name}"
+    if spec.sensor(f"{label}:position") is None:
+        kinds = ((_SENSOR.mjSENS_FRAMEPOS, "position"), (_SENSOR.mjSENS_FRAMEQUAT, "quat"))
+        name = frame.name if frame.kind != "world" else "world"
+        for kind, what in kinds:
+            spec.add_sensor(name=f"{label}:{what}", type=kind, objtype=frame.object_type, objname=name)
+    return label

@@ -1,0 +1,28 @@
+"""Settings of the sampling planner."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Settings(BaseModel):
+    """How predictive sampling plans; the same fields serve Python, task files and ``--set``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    rollouts: Annotated[int, Field(ge=2, le=100_000)] = 45
+    """Candidates tried in each plan, the unperturbed one included."""
+    horizon: Annotated[float, Field(gt=0.0, le=5.0)] = 0.35
+    """Seconds looked ahead."""
+    knots: Annotated[int, Field(ge=1, le=50)] = 3
+    """Knots of the control splines."""
+    noise: Annotated[float, Field(gt=0.0, le=2.0)] = 0.05
+    """Standard deviation of the knots' noise, as a share of half the control range."""
+    planning_step: Annotated[float, Field(ge=0.001, le=0.05)] = 0.015
+    """Seconds of a physics step while planning."""
+    replan_every: Annotated[int, Field(ge=1, le=1000)] = 2
+    """Simulation steps between plans."""
+    threads: Annotated[int, Field(ge=1, le=1024)] | None = None
+    """Threads for rollouts; all cores by default. The motion does not depend on it."""

@@ -1,0 +1,18 @@
+"""Stepping models many times at once (CPU threads, GPU) and running independent jobs (processes, Ray)."""
+
+from gambol.sim.backend import Backend, Rollout, backend
+from gambol.sim.executor import Executor, JobError, executor
+from gambol.sim.state import State, pack_state, state_size, unpack_state
+
+__all__ = [
+    "Backend",
+    "Executor",
+    "JobError",
+    "Rollout",
+    "State",
+    "backend",
+    "executor",
+    "pack_state",
+    "state_size",
+    "unpack_state",
+]
