@@ -313,9 +313,22 @@ def test_ground_meshes_are_the_ground_that_is_simulated() -> None:
     scene = Scene.from_description({"terrain": {"shape": "rough", "size": 4.0, "cell": 0.4, "height": 3.0}})
     model, data = scene.model, mujoco.MjData(scene.model)
     mujoco.mj_kinematics(model, data)
-    mesh = shapes.of_geom(model, 0, reach=1.0)
+    mesh = shapes.of_geom(model, 0, reach=10.0)
+    assert len(mesh.vertices) == 11 * 11
+    assert np.abs(shapes.of_geom(model, 0, reach=1.0).vertices[:, :2]).max() == pytest.approx(0.8)
     down, rng = np.array([0.0, 0.0, -1.0]), np.random.default_rng(0)
     inside = rng.dirichlet([1, 1, 1], len(mesh.faces))
     for point in np.einsum("fk,fki->fi", inside, mesh.vertices[mesh.faces]):
         height = 10.0 - mujoco.mj_ray(model, data, [*point[:2], 10.0], down, None, 1, -1, np.zeros(1, np.int32), None)
         assert abs(height - point[2]) < 1e-5
+
+
+def test_another_rate_is_resampled(tmp_path: Path) -> None:
+    motion = swaying(Scene.alone(build("humanoid")), dt=1 / 120, frames=121)
+    parsed = written(motion, tmp_path)
+    sampler = parsed.root["animations"][0]["samplers"][0]
+    np.testing.assert_allclose(parsed.arrays[sampler["input"]], np.arange(31) / FPS, atol=1e-6)
+    positions, _ = parsed.frames_at(7)
+    model = motion.scene.model
+    node = parsed.names.index("right_hand")
+    assert np.abs(positions[node] - motion.poses().positions[28, model.body("humanoid/right_hand").id]).max() < 1e-4

@@ -1,4 +1,4 @@
-"""Reading and writing ``.npz`` archives safely: no pickle, and nothing is allocated before its size is known and sane."""
+"""Reading and writing ``.npz`` archives safely: no pickle, nothing allocated before its size is known and sane."""
 
 from __future__ import annotations
 
@@ -61,7 +61,15 @@ class ArrayArchive:
         try:
             with self._zip.open(member) as file:
                 return _read(file, member.file_size)
-        except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            OSError,
+            EOFError,
+            ValueError,
+            NotImplementedError,
+            RuntimeError,
+        ) as error:
             raise InputError(f"its array {name!r} cannot be read: {error}", file=self.path) from None
 
 

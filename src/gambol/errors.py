@@ -18,7 +18,9 @@ class GambolError(Exception):
 class InputError(GambolError, ValueError):
     """Something the user gave is wrong: a file, a key, a name or a number."""
 
-    def __init__(self, problem: str, *, file: str | Path | None = None, key: str | None = None, hint: str | None = None):
+    def __init__(
+        self, problem: str, *, file: str | Path | None = None, key: str | None = None, hint: str | None = None
+    ):
         self.problem, self.file, self.key, self.hint = problem, file, key, hint
         where = ": ".join(str(part) for part in (file, key) if part)
         message = f"{where}: {problem}" if where else problem
@@ -41,7 +43,9 @@ class MissingExtraError(InputError):
         return type(self), (self.problem.removesuffix(" is not installed"), self.extra)
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str], **where: str | Path | None) -> InputError:
+def unknown_name(
+    kind: str, name: str, known: Iterable[str], *, file: str | Path | None = None, key: str | None = None
+) -> InputError:
     """An error for a name that is not there, listing the names that are, the closest first."""
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
@@ -51,4 +55,4 @@ def unknown_name(kind: str, name: str, known: Iterable[str], **where: str | Path
             hint += f" known: {', '.join(names)}"
     else:
         hint = f"known: {', '.join(names[:40])}{' …' if len(names) > 40 else ''}" if names else "there are none"
-    return InputError(f"no {kind} named {name!r}", hint=hint, **where)
+    return InputError(f"no {kind} named {name!r}", hint=hint, file=file, key=key)

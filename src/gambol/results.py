@@ -92,3 +92,4 @@ class Controller(Protocol):
 
     def step(self, state: Array) -> Array:
         """The control (nu,) to apply now, given the full physics state (nstate,)."""
+        ...

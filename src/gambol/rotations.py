@@ -56,7 +56,9 @@ def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Array:
     axis = axis / np.maximum(np.linalg.norm(axis, axis=-1, keepdims=True), 1e-12)
     half = np.asarray(angle, float)[..., None] / 2
     vector = np.sin(half) * axis
-    return np.concatenate([np.broadcast_to(np.cos(half), (*vector.shape[:-1], 1)), vector], axis=-1)
+    quat = np.empty((*vector.shape[:-1], 4))
+    quat[..., :1], quat[..., 1:] = np.cos(half), vector
+    return quat
 
 
 def to_rotation_vector(quat: ArrayLike) -> Array:
@@ -85,9 +87,7 @@ def from_matrix(matrix: ArrayLike) -> Array:
     m00, m11, m22 = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
     a, b, c = m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]
     d, e, f = m[..., 1, 0] + m[..., 0, 1], m[..., 0, 2] + m[..., 2, 0], m[..., 2, 1] + m[..., 1, 2]
-    squares = np.stack(
-        [1 + m00 + m11 + m22, 1 + m00 - m11 - m22, 1 - m00 + m11 - m22, 1 - m00 - m11 + m22], axis=-1
-    )
+    squares = np.stack([1 + m00 + m11 + m22, 1 + m00 - m11 - m22, 1 - m00 + m11 - m22, 1 - m00 - m11 + m22], axis=-1)
     candidates = np.stack(
         [
             np.stack([squares[..., 0], a, b, c], axis=-1),

@@ -9,7 +9,11 @@ SIDES = ("right", "left")
 LANDMARK_BONES: tuple[tuple[str, str], ...] = (
     ("pelvis", "chest"),
     ("chest", "head"),
-    *((f"{side}_{a}", f"{side}_{b}") for side in SIDES for a, b in (("hip", "knee"), ("knee", "ankle"), ("ankle", "toe"))),
+    *(
+        (f"{side}_{a}", f"{side}_{b}")
+        for side in SIDES
+        for a, b in (("hip", "knee"), ("knee", "ankle"), ("ankle", "toe"))
+    ),
     *((f"{side}_{a}", f"{side}_{b}") for side in SIDES for a, b in (("shoulder", "elbow"), ("elbow", "wrist"))),
 )
 """The bones between landmarks of a two-legged body, from the trunk outwards."""
@@ -17,7 +21,7 @@ LANDMARK_BONES: tuple[tuple[str, str], ...] = (
 
 def biped_parts(*spine: str) -> dict[str, tuple[str, ...]]:
     """Core, legs and arms by the usual body names; ``spine`` names the core's further bodies."""
-    parts = {"core": ("torso", "head", "pelvis", *spine)}
+    parts: dict[str, tuple[str, ...]] = {"core": ("torso", "head", "pelvis", *spine)}
     for side in SIDES:
         parts[f"{side}_leg"] = tuple(f"{side}_{b}" for b in ("thigh", "shin", "foot"))
     for side in SIDES:

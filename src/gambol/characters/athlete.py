@@ -157,7 +157,9 @@ def _patches() -> dict[str, Patch]:
         )
         patches[f"{side}_toes"] = Patch(f"{side}_toes", ((0.063, -0.045, -0.02), (0.063, 0.045, -0.02)))
         patches[f"{side}_knee"] = Patch(f"{side}_shin", ((0.05, 0.0, -0.03),))
-        patches[f"{side}_hand"] = Patch(f"{side}_hand", tuple((x, 0.0, z) for x in (-0.035, 0.035) for z in (-0.16, 0.0)))
+        patches[f"{side}_hand"] = Patch(
+            f"{side}_hand", tuple((x, 0.0, z) for x in (-0.035, 0.035) for z in (-0.16, 0.0))
+        )
     return patches
 
 

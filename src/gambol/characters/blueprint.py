@@ -6,7 +6,7 @@ A blueprint is data: links with geoms and joints, and what drives the joints. Ri
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import mujoco
@@ -215,13 +215,13 @@ def mirror_name(name: str) -> str:
     return name
 
 
-def mirror_position(vector: Sequence[float]) -> Vec3:
+def mirror_position(vector: Iterable[float]) -> Vec3:
     """A point reflected in the x-z plane."""
     x, y, z = vector
     return (x, -y, z)
 
 
-def mirror_axis(vector: Sequence[float]) -> Vec3:
+def mirror_axis(vector: Iterable[float]) -> Vec3:
     """A rotation axis reflected in the x-z plane: it turns the other way."""
     x, y, z = vector
     return (-x, y, -z)

@@ -1,7 +1,7 @@
 """BVH text and skeletons in motion, both ways.
 
-Reading is tolerant of what programs really write (any white space, channel order and number, positions on any joint, names
-with spaces or used twice) and strict about what would be a wrong motion: every error names the file and the line.
+Reading is tolerant of what programs really write (any white space, channel order and number, positions on any joint,
+names with spaces or used twice) and strict about what would be a wrong motion: every error names the file and the line.
 A position channel replaces that coordinate of the joint's OFFSET, as in Blender and MotionBuilder.
 """
 
@@ -85,8 +85,8 @@ def render(
     """A clip as BVH text.
 
     Y up, Z forward and centimetres (``unit`` metres) are what MotionBuilder, Maya and the importers of Unreal and Unity
-    assume; Blender's importer makes metres of them with its Scale set to 0.01, or write with ``unit=1``. Euler angles in
-    the rotation ``order`` are continuous in time. White space in names becomes ``_``, which most readers need.
+    assume; Blender's importer makes metres of them with its Scale set to 0.01, or write with ``unit=1``. Euler angles
+    in the rotation ``order`` are continuous in time. White space in names becomes ``_``, which most readers need.
     """
     order = order.upper()
     if order not in ORDERS:
@@ -373,7 +373,7 @@ def _unique(names: list[str]) -> tuple[str, ...]:
 
 def _find_scale(skeleton: Skeleton, scale: str | float) -> float:
     if scale != "auto":
-        if isinstance(scale, str) or isinstance(scale, bool) or not (np.isfinite(scale) and scale > 0):
+        if isinstance(scale, (str, bool)) or not (np.isfinite(scale) and scale > 0):
             raise InputError(f"must be 'auto' or metres per unit above 0 (given: {scale!r})", key="scale")
         return float(scale)
     anatomy = Anatomy.of(skeleton)

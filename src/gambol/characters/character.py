@@ -136,4 +136,3 @@ class Character:
         for pose in self.poses:
             self.pose_qpos(pose)
         return self
-

@@ -62,7 +62,9 @@ def wide_biped(name: str = "wide-biped", width: float = 0.9, leg: float = 0.7) -
             **{f"{s}_toe": Point(f"{s}_foot", (0.18, 0.0, -0.035)) for s in SIDES},
         },
         poses={
-            "standing": Pose({f"{s}_{j}": a for s in SIDES for j, a in (("hip_y", -0.2), ("knee", 0.4), ("ankle_y", -0.2))}),
+            "standing": Pose(
+                {f"{s}_{j}": a for s in SIDES for j, a in (("hip_y", -0.2), ("knee", 0.4), ("ankle_y", -0.2))}
+            ),
             "supine": Pose({}, (0.7071068, 0.0, -0.7071068, 0.0)),
             "prone": Pose({}, (0.7071068, 0.0, 0.7071068, 0.0)),
         },
@@ -107,7 +109,9 @@ def quadruped(name: str = "quadruped", length: float = 0.8, leg: float = 0.36) -
         )
     )
     trunk = (
-        Link("torso", None, (0, 0, leg + 0.1), (Geom.capsule((-length / 2, 0, 0), (length / 2, 0, 0), 0.13),), mass=18.0),
+        Link(
+            "torso", None, (0, 0, leg + 0.1), (Geom.capsule((-length / 2, 0, 0), (length / 2, 0, 0), 0.13),), mass=18.0
+        ),
         Link(
             "head",
             "torso",
@@ -124,11 +128,23 @@ def quadruped(name: str = "quadruped", length: float = 0.8, leg: float = 0.36) -
         name=name,
         xml=_blueprint(name, links, {"hip": 250, "knee": 250, "neck": 80}, 120.0, (0.72, 0.55, 0.36)).spec().to_xml(),
         parts={"core": ("torso", "head"), **legs},
-        patches={leg_name.replace("leg", "paw"): Patch(bones[1], ((0.0, 0.0, -half - 0.04),)) for leg_name, bones in legs.items()},
-        landmarks={"pelvis": Point("torso"), "head": Point("head"), **{k: Point(v[1], (0, 0, -half)) for k, v in legs.items()}},
+        patches={
+            leg_name.replace("leg", "paw"): Patch(bones[1], ((0.0, 0.0, -half - 0.04),))
+            for leg_name, bones in legs.items()
+        },
+        landmarks={
+            "pelvis": Point("torso"),
+            "head": Point("head"),
+            **{k: Point(v[1], (0, 0, -half)) for k, v in legs.items()},
+        },
         poses={
             "standing": Pose(
-                {f"{e}_{s}_{j}": a * (1 if e == "front" else -1) for e in ("front", "hind") for s in SIDES for j, a in bent.items()}
+                {
+                    f"{e}_{s}_{j}": a * (1 if e == "front" else -1)
+                    for e in ("front", "hind")
+                    for s in SIDES
+                    for j, a in bent.items()
+                }
             ),
             "supine": Pose({}, (0.0, 1.0, 0.0, 0.0)),
             "on-side": Pose({}, (0.7071068, 0.7071068, 0.0, 0.0)),

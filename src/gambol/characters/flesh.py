@@ -90,8 +90,7 @@ def geoms_of(anatomy: Anatomy, names: tuple[str, ...]) -> list[tuple[Geom, ...]]
             found.append(soles[joint].geoms(name))
             continue
         capsules = _capsules(anatomy, joint)
-        if anatomy.roles[joint] == "pelvis":
-            capsules = _bridged(anatomy, joint, capsules)
+        capsules = _with_bars(anatomy, joint, capsules)
         found.append(
             tuple(
                 Geom.capsule(_vec(start), _vec(end), radius, f"{name}_{k}" if k else name)
@@ -122,23 +121,28 @@ def _capsules(anatomy: Anatomy, joint: int) -> list[tuple[Array, Array, float]]:
     return [(origin, end, radius) for end in ends] or [(origin, origin, radius)]
 
 
-def _bridged(
+def _with_bars(
     anatomy: Anatomy, joint: int, capsules: list[tuple[Array, Array, float]]
 ) -> list[tuple[Array, Array, float]]:
-    """The pelvis as one bar between its hip sockets where both thighs hang on it."""
-    thighs = [c for c in anatomy.skeleton.children[joint] if anatomy.roles[c] == "thigh"]
-    if len(thighs) != 2:
-        return capsules
-    first, second = (0.7 * anatomy.skeleton.offsets[c] for c in thighs)
-    return [(first, second, capsules[0][2])]
+    """The pelvis as one bar between the hip sockets where both thighs hang on it, the chest with one at the shoulders."""
+    skeleton = anatomy.skeleton
+    below = skeleton.children[joint]
+    if anatomy.roles[joint] == "pelvis":
+        sockets = [skeleton.offsets[c] for c in below if anatomy.roles[c] == "thigh"]
+        return [(0.7 * sockets[0], 0.7 * sockets[1], capsules[0][2])] if len(sockets) == 2 else capsules
+    collars = [c for c in below if anatomy.roles[c] == "clavicle"]
+    if anatomy.roles[joint] == "spine" and len(collars) == 2:
+        ends = [skeleton.offsets[c] + skeleton.bone_ends(c).sum(axis=0) for c in collars]
+        return [*capsules, (0.4 * ends[0], 0.4 * ends[1], capsules[0][2])]
+    return capsules
 
 
 def masses_of(anatomy: Anatomy, geoms: list[tuple[Geom, ...]], mass: float | None) -> Array:
     """Kilograms of every link.
 
     A two-legged body has the usual share in each role, divided among the joints of the role by volume; bones that are
-    none of them have the density of water. Other creatures have it throughout. ``mass`` is the whole, by default that of
-    a body mass index of 22.5 (other creatures: of their volume).
+    none of them have the density of water. Other creatures have it throughout. ``mass`` is the whole, by default that
+    of a body mass index of 22.5 (other creatures: of their volume).
     """
     volumes = np.array([sum(volume(geom) for geom in solids) for solids in geoms])
     by_volume = _DENSITY * volumes

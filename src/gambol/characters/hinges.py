@@ -1,8 +1,8 @@
-"""Three hinges for every joint of a rig: where their axes point, in which order they turn, and which angles make a rotation.
+"""Three hinges for every joint of a rig: where their axes point, how they are ordered, which angles make a rotation.
 
-The axes of a joint are the world's in the zero pose, tilted by the least rotation that lines one of them up with the bone:
-that one is ``twist``. Down a limb the tilt is carried along, so that a knee bends about one axis even where the zero pose
-has splayed legs. Turning about the others is ``bend`` (the main way a limb folds) and ``side``:
+The axes of a joint are the world's in the zero pose, tilted by the least rotation that lines one of them up with the
+bone: that one is ``twist``. Down a limb the tilt is carried along, so that a knee bends about one axis even where the
+zero pose has splayed legs. Turning about the others is ``bend`` (the main way a limb folds) and ``side``:
 
     bone along    twist  bend  side
     z (legs, spine)   z     y     x
@@ -95,7 +95,7 @@ def hinge_angles(rotations: Array, axes: Sequence[Array]) -> Array:
 
 
 def continuous_angles(rotations: Array, axes: Sequence[Sequence[Array]]) -> Array:
-    """Angles (T, K, 3) of the rotations (T, K, 4) of K joints over time, without jumps; the first is nearest to zero."""
+    """Angles (T, K, 3) of K joints' rotations (T, K, 4) over time, without jumps; the first are nearest to zero."""
     angles = np.stack([hinge_angles(rotations[:, k], of_joint) for k, of_joint in enumerate(axes)], axis=1)
     return unwrap_euler(np.concatenate([np.zeros_like(angles[:1]), angles]))[1:]
 
@@ -113,8 +113,8 @@ def joint_angles(character: Character, clip: SkeletonClip) -> Array:
             f"the joints of the clip are not the bodies of {character.name!r}",
             hint=f"not in both: {', '.join(odd[:12])}",
         )
-    turned: list[tuple[int, int]] = []
-    """Joint of the clip and first hinge of the model."""
+    turned: list[tuple[int, int]] = []  # joint of the clip, first hinge of the model
+    root = clip.rotations[:, 0]
     for body in range(1, model.nbody):
         name, first = model.body(body).name, int(model.body_jntadr[body])
         kinds = model.jnt_type[first : first + int(model.body_jntnum[body])].tolist() if first >= 0 else []

@@ -94,7 +94,16 @@ _LINKS = with_mirror_images(
     )
 )
 
-_TORQUES = {"abdomen": 40, "hip_x": 40, "hip_z": 40, "hip_y": 120, "knee": 100, "ankle": 20, "shoulder": 20, "elbow": 40}
+_TORQUES = {
+    "abdomen": 40,
+    "hip_x": 40,
+    "hip_z": 40,
+    "hip_y": 120,
+    "knee": 100,
+    "ankle": 20,
+    "shoulder": 20,
+    "elbow": 40,
+}
 
 _PATCHES = {
     "pelvis": Patch("pelvis", ((-0.02, -0.07, -0.09), (-0.02, 0.07, -0.09))),

@@ -1,7 +1,7 @@
 """Any MJCF with a free root becomes a character.
 
-MJCF from strangers is read with care: the text is inspected before MuJoCo compiles it, since a few characters of XML can
-ask for gigabytes, and files it names must lie beside it.
+MJCF from strangers is read with care: the text is inspected before MuJoCo compiles it, since a little XML can ask for
+gigabytes, and files it names must lie beside it.
 """
 
 from __future__ import annotations
@@ -57,10 +57,12 @@ def from_text_recipe(recipe: Mapping[str, Any], assets: Mapping[str, bytes]) -> 
         text = str(recipe["xml"])
         needed = {file: assets[file] for file in _inspect(text)}
         parts = {str(k): tuple(map(str, v)) for k, v in recipe["parts"].items()}
-        patches = {k: Patch(str(p["body"]), tuple(_vector(q) for q in p["points"])) for k, p in recipe["patches"].items()}
+        patches = {
+            k: Patch(str(p["body"]), tuple(_vector(q) for q in p["points"])) for k, p in recipe["patches"].items()
+        }
         landmarks = {k: Point(str(p["body"]), _vector(p["offset"])) for k, p in recipe["landmarks"].items()}
         poses = {
-            k: Pose({str(j): float(a) for j, a in p["joints"].items()}, tuple(map(float, p["root"])))
+            k: Pose({str(j): float(a) for j, a in p["joints"].items()}, _quat(p["root"]))
             for k, p in recipe["poses"].items()
         }
         name = str(recipe["name"])
@@ -68,6 +70,11 @@ def from_text_recipe(recipe: Mapping[str, Any], assets: Mapping[str, bytes]) -> 
         raise InputError(f"is not a character recipe: {error!r}", key="character") from None
     _compile(text, needed)
     return Character(name, text, parts, patches, landmarks, poses, needed).verified()
+
+
+def _quat(values: Any) -> tuple[float, float, float, float]:
+    w, x, y, z = map(float, values)
+    return (w, x, y, z)
 
 
 def _vector(values: Any) -> tuple[float, float, float]:
@@ -98,7 +105,9 @@ def _inspect(text: str) -> list[str]:
         if number > MAX_ELEMENTS:
             raise InputError(f"has more than {MAX_ELEMENTS} elements")
         if element.tag in _FORBIDDEN:
-            raise InputError(f"uses <{element.tag}>, which a character may not", hint="save the compiled model as plain MJCF first")
+            raise InputError(
+                f"uses <{element.tag}>, which a character may not", hint="save the compiled model as plain MJCF first"
+            )
         for attribute, value in element.attrib.items():
             _check_number(element.tag, attribute, value)
         if element.tag == "compiler":
@@ -178,7 +187,8 @@ def _limbs(model: mujoco.MjModel) -> dict[str, tuple[str, ...]]:
         for child in children[body]:
             below = _below(children, child)
             sided = mirror_name(model.body(child).name) != model.body(child).name
-            (branches if sided or len(below) > 1 and all(len(children[b]) <= 1 for b in below) else core).append(child)
+            chain = len(below) > 1 and all(len(children[b]) <= 1 for b in below)
+            (branches if sided or chain else core).append(child)
     parts = {"core": tuple(model.body(b).name for b in core)}
     for branch in branches:
         names = tuple(model.body(b).name for b in _below(children, branch))

@@ -72,7 +72,7 @@ def from_skeleton(
 ) -> Character:
     """The character of a skeleton, a clip or a BVH file; ``mass`` in kilograms is told from the stature by default.
 
-    With a clip, joint limits are widened to what the clip does, and with ``weld`` joints that never turn in it are rigid.
+    With a clip, joint limits are widened to what the clip does; with ``weld``, joints that never turn in it are rigid.
     """
     if isinstance(source, (str, Path)):
         name = name or Path(source).stem
@@ -235,7 +235,7 @@ def _gains(anatomy: Anatomy, masses: Array) -> list[float]:
 def _overlaps(character: Character) -> tuple[tuple[str, str], ...]:
     """Pairs of bodies whose solids meet in the zero or the standing pose."""
     model = character.spec().compile()
-    model.geom_margin[:] = _GAP
+    model.geom_margin[:] = model.body_margin[:] = _GAP / 2  # those of two solids add up
     data = mujoco.MjData(model)
     pairs = set()
     for pose in character.poses:

@@ -24,8 +24,8 @@ _AXES = {"x": 0, "y": 1, "z": 2}
 class Skeleton:
     """Joints, parents first: joint ``j`` hangs at ``offsets[j]`` (metres) in the frame of joint ``parents[j]``.
 
-    The first joint is the root; its parent is -1 and its offset where it rests. ``tips`` holds the ends of bones that no
-    joint follows (BVH's End Sites), by the name of their joint: (K, 3) in that joint's frame.
+    The first joint is the root; its parent is -1 and its offset where it rests. ``tips`` holds the ends of bones that
+    no joint follows (BVH's End Sites), by the name of their joint: (K, 3) in that joint's frame.
     """
 
     names: tuple[str, ...]
@@ -188,7 +188,7 @@ class SkeletonClip:
         )
 
     def rigid(self) -> tuple[SkeletonClip, float]:
-        """The clip with joints that slide held at their median place, and how far (metres) any of them strayed from it."""
+        """The clip with joints that slide held at their median place, and how far (metres) any strayed from it."""
         if not self.moving:
             return self, 0.0
         offsets, strayed = self.skeleton.offsets.copy(), 0.0

@@ -1,4 +1,4 @@
-"""The standing pose of a two-legged rig, told from its anatomy: legs straight down, soles flat, arms hanging, balanced."""
+"""The standing pose of a two-legged rig, told from its anatomy: legs straight, soles flat, arms hanging, balanced."""
 
 from __future__ import annotations
 

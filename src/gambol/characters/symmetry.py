@@ -19,7 +19,7 @@ _TOLERANCE = 0.05
 class Symmetry:
     """Reflection in the x-z plane, as index maps and signs on positions, velocities and controls.
 
-    ``mirrored[:, i] = sign[i] * original[:, index[i]]`` for each of the three vectors; reflecting twice is the identity.
+    ``mirrored[:, i] = sign[i] * original[:, index[i]]`` for each vector; reflecting twice is the identity.
     """
 
     qpos_index: np.ndarray
@@ -97,8 +97,9 @@ def _hinge_sign(model: mujoco.MjModel, data: mujoco.MjData, joint: int, other: i
 
     axis, anchor = seen(joint)
     other_axis, other_anchor = seen(other)
-    image = np.array(mirror_axis(other_axis) if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_HINGE
-                     else mirror_position(other_axis))
+    image = np.array(
+        mirror_axis(other_axis) if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_HINGE else mirror_position(other_axis)
+    )
     apart = float(np.linalg.norm(anchor - mirror_position(other_anchor)))
     aligned = float(axis @ image)
     if abs(aligned) < 1 - _TOLERANCE or apart > _TOLERANCE:

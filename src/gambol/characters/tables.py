@@ -85,7 +85,10 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
 
 @dataclass(frozen=True)
 class Anatomy:
-    """What each joint of a skeleton is: ``roles`` by the keys of :data:`SEGMENTS` or empty, ``sides`` right, left, empty."""
+    """What each joint of a skeleton is.
+
+    ``roles`` are keys of :data:`SEGMENTS` or empty, ``sides`` are right, left or empty.
+    """
 
     skeleton: Skeleton
     roles: tuple[str, ...]
@@ -129,21 +132,25 @@ class Anatomy:
         return all(self.find(role, side) for role in ("thigh", "shin") for side in ("right", "left"))
 
     @cached_property
+    def leg_length(self) -> float:
+        """Along the bones from the root to the ankles, the mean of all legs; 0 without legs."""
+        feet = self.find("foot") or self.find("shin")
+        return float(np.mean([self._reach(foot) for foot in feet])) if feet else 0.0
+
+    @cached_property
     def stature(self) -> float:
         """From the ground to the crown, standing (in the skeleton's unit); of other creatures, their largest extent."""
-        lengths = np.linalg.norm(self.skeleton.offsets, axis=1)
-
-        def reach(joint: int) -> float:
-            return float(sum(lengths[a] for a in self.skeleton.ancestors(joint)[:-1]))
-
-        feet = self.find("foot") or self.find("shin")
         tops = self.find("head") or self.find("neck") or self.find("spine")
         if self.two_legged and tops:
-            return JOINTS_TO_STATURE * (float(np.mean([reach(f) for f in feet])) + min(reach(t) for t in tops))
+            return JOINTS_TO_STATURE * (self.leg_length + min(self._reach(top) for top in tops))
         ends = [self.skeleton.rest_positions]
         for name, tips in self.skeleton.tips.items():
             ends.append(self.skeleton.rest_positions[self.skeleton.names.index(name)] + tips)
         return float(np.ptp(np.concatenate(ends), axis=0).max())
+
+    def _reach(self, joint: int) -> float:
+        path = self.skeleton.ancestors(joint)[:-1]
+        return float(np.linalg.norm(self.skeleton.offsets[path], axis=1).sum())
 
 
 def _read(name: str) -> tuple[str, str]:

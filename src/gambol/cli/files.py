@@ -78,7 +78,9 @@ def export(
 def import_(
     source: Annotated[Path, typer.Argument(metavar="IN", help="A .bvh file, or a motion capture archive with --clip.")],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="A motion file.")],
-    character: Annotated[str, typer.Option(help="Who should move: `rig` for the skeleton itself, or a character.")] = "rig",
+    character: Annotated[
+        str, typer.Option(help="Who should move: `rig` for the skeleton itself, or a character.")
+    ] = "rig",
     clip: Annotated[str | None, typer.Option(help="Which clip of an archive.")] = None,
 ) -> None:
     """Bring in recorded motion, on its own skeleton or retargeted to a character."""

@@ -24,7 +24,9 @@ def solve(
     method: Annotated[str | None, typer.Option(help="Which method; by default the task's own.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="One seed, one result.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Where the motion goes; the extension chooses the format.")] = None,
-    set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a value of the task.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a value of the task.")
+    ] = None,
     on: Annotated[str, typer.Option(help="Where it runs: local, ray or ray://host:port.")] = "local",
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> None:
@@ -49,18 +51,29 @@ def demo(
     targets = [folder / f"demo.{extension}" for extension in ("npz", "bvh", "html")]
     for target in targets:
         _refuse_unwritable(target)
-    for seed in DEMO_SEEDS:
-        with progress_bar() as listener:
-            result = run(DEMO_TASK, None, seed, "local", listener)
-        if result.succeeded or result.report.status is Status.INTERRUPTED:
-            break
-        tell(f"seed {seed} did not succeed: {result.report.advice}")
+    result = _first_success()
     for target in targets:
         result.motion.save(target)
     _report(result, json)
     tell(f"wrote {', '.join(map(str, targets))}; open demo.html in a browser")
     if not result.succeeded:
         raise typer.Exit(3)
+
+
+def _first_success() -> Result:
+    first, *others = DEMO_SEEDS
+    result = _demo_run(first)
+    for seed in others:
+        if result.succeeded or result.report.status is Status.INTERRUPTED:
+            break
+        tell(f"seed {result.report.seed} did not succeed, trying another: {result.report.advice}")
+        result = _demo_run(seed)
+    return result
+
+
+def _demo_run(seed: int) -> Result:
+    with progress_bar() as listener:
+        return run(DEMO_TASK, None, seed, "local", listener)
 
 
 def _report(result: Result, json: bool) -> None:

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 
+from gambol.errors import InputError
 from gambol.evaluate.benchmark import Table
 from gambol.goals import load_task
 from gambol.partwise.planner import Planner
@@ -21,7 +22,9 @@ TASK = "armchair/stand-sit-stand"
 def planning(trials: int, on: str, progress: ProgressListener) -> Table:
     """Median seconds of whole plans and of bare rollouts of the same size, interleaved so that noise hits both."""
     task, settings = load_task(TASK), Settings()
-    keyframes = task.keyframes or ()
+    keyframes = task.keyframes
+    if keyframes is None:
+        raise InputError("this benchmark plans for contact keyframes", file=task.file)
     senses = instrument(task.world, watched_frames(keyframes), timestep=settings.planning_step)
     qpos, qvel = task.initial_qpos(), np.zeros(senses.model.nv)
     planner = Planner(senses, settings, (1.4, 1.2), seed=0)

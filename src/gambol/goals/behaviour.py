@@ -1,4 +1,4 @@
-"""Behaviours: what should be true at the end or at some moment, with nothing said about contacts or how to get there."""
+"""Behaviours: what should be true at some moment, with nothing said about contacts or how to get there."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from gambol.scenes.furniture import KINDS
 from gambol.scenes.terrain import NAME as GROUND
 
 _TOP = ("name", "summary", "scene", "character", "characters", "start", "method", "settings")
+DEFAULT_CHARACTER = "humanoid"
 _GOALS = ("keyframes", "windows", "behaviour", "partial", "track")
 
 
@@ -37,6 +38,8 @@ def apply_overrides(data: Mapping[str, Any], overrides: Sequence[str]) -> dict[s
 def _path(data: dict[str, Any], path: list[str]) -> list[str]:
     if path[0] not in (*_TOP, *_GOALS):
         return ["settings", *path]
+    if path[0] == "character" and len(path) > 1:
+        data.setdefault("character", DEFAULT_CHARACTER)
     if path[0] == "scene" and len(path) > 1:
         scene = data.get("scene")
         if isinstance(scene, str):

@@ -17,7 +17,7 @@ from gambol.files import replacing
 from gambol.goals.behaviour import Behaviour
 from gambol.goals.keyframes import Keyframe, check_against
 from gambol.goals.model import GoalModel, Name
-from gambol.goals.overrides import apply_overrides
+from gambol.goals.overrides import DEFAULT_CHARACTER, apply_overrides
 from gambol.goals.partial import Partial
 from gambol.goals.tracking import Track
 from gambol.goals.windows import Window
@@ -39,7 +39,7 @@ class Task(GoalModel):
     summary: str = ""
     scene: str | dict[str, Any] | None = None
     """Objects by name with their settings; ``floor`` describes the ground."""
-    character: Recipe = "humanoid"
+    character: Recipe = DEFAULT_CHARACTER
     characters: Annotated[dict[Name, Recipe] | None, Field(max_length=20)] = None
     """Several characters by name, in place of ``character``."""
     start: str | Placement | dict[Name, str | Placement] = "standing"

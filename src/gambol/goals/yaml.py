@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import yaml
 
@@ -25,7 +25,7 @@ class _StrictLoader(yaml.SafeLoader):
     word, which people mean as a number.
     """
 
-    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {
+    yaml_implicit_resolvers = {  # pyright: ignore[reportIncompatibleVariableOverride]  # noqa: RUF012
         first: [(tag, pattern) for tag, pattern in rules if tag not in ("tag:yaml.org,2002:bool", _TIMESTAMP)]
         for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
@@ -52,7 +52,7 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
 def parse_value(text: str) -> Any:
     """A single value as it would stand in a file."""
     try:
-        return yaml.load(text, _StrictLoader)  # noqa: S506
+        return yaml.load(text, _StrictLoader)
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError, TypeError) as error:
         raise InputError(f"{text!r} is not a value: {' '.join(str(error).split())}") from None
 
@@ -60,7 +60,7 @@ def parse_value(text: str) -> Any:
 def parse_yaml(text: str, file: str | Path | None = None) -> dict[str, Any]:
     """The mapping a YAML text holds."""
     try:
-        data = yaml.load(text, _StrictLoader)  # noqa: S506
+        data = yaml.load(text, _StrictLoader)
     except yaml.YAMLError as error:
         raise InputError(f"is not valid YAML: {' '.join(str(error).split())}", file=file) from None
     except (RecursionError, ValueError, OverflowError, TypeError) as error:

@@ -35,9 +35,7 @@ class Canvas:
     """
 
     def __init__(self, model: mujoco.MjModel, camera: Camera, *, size: tuple[int, int]):
-        width, height = size
-        if not (1 <= width <= MAX_SIDE and 1 <= height <= MAX_SIDE):
-            raise InputError(f"{width} × {height} pixels cannot be drawn", key="size", hint=f"each is 1 to {MAX_SIDE}")
+        width, height = checked_size(size)
         self._model = model = _dressed(model, camera, size)
         self._camera, self._rect = camera, mujoco.MjrRect(0, 0, width, height)
         self._data, self._scene = mujoco.MjData(model), mujoco.MjvScene(model, maxgeom=model.ngeom + 2000)
@@ -148,6 +146,14 @@ class Canvas:
         self._scene.nlight = len(lights)
 
 
+def checked_size(size: tuple[int, int]) -> tuple[int, int]:
+    """The width and height in pixels, if a picture can have them."""
+    width, height = size
+    if not (1 <= width <= MAX_SIDE and 1 <= height <= MAX_SIDE):
+        raise InputError(f"{width} × {height} pixels cannot be drawn", key="size", hint=f"each is 1 to {MAX_SIDE}")
+    return width, height
+
+
 def _dressed(model: mujoco.MjModel, camera: Camera, size: tuple[int, int]) -> mujoco.MjModel:
     """A copy with our colours and with the picture's settings, which MuJoCo keeps in the model."""
     model = copy.copy(model)
@@ -179,7 +185,7 @@ def _sky(camera: Camera, width: int, height: int) -> Picture:
 def _opened(model: mujoco.MjModel, width: int, height: int) -> tuple[Any, mujoco.MjrContext]:
     """An OpenGL context, current, and MuJoCo's renderer in it.
 
-    MUJOCO_GL decides where it is set. Where it is not and there is no display, EGL or else OSMesa is taken. MuJoCo itself
+    MUJOCO_GL decides where it is set. Where it is not and there is no display, EGL or else OSMesa is taken. MuJoCo
     chooses when it is imported, and then always the display, which is why its ``Renderer`` is not used here.
     """
     name = os.environ.get("MUJOCO_GL", "").lower().strip()

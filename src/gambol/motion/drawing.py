@@ -217,10 +217,13 @@ def _hidden(motion: Motion, targets: Array, camera: Camera) -> float:
         data.mocap_pos[:], data.mocap_quat[:] = motion.mocap[0, :, :3], motion.mocap[0, :, 3:]
     mujoco.mj_kinematics(model, data)
     lines = targets - camera.position
+    lengths = np.linalg.norm(lines, axis=1)
+    lines /= lengths[:, None]
     geoms, distances = np.empty(len(lines), np.int32), np.empty(len(lines))
     drawn_groups = (np.arange(mujoco.mjNGROUP) < HIDDEN_GROUPS_FROM).astype(np.uint8)
     mujoco.mj_multiRay(
-        model, data, camera.position, lines.ravel(), drawn_groups, True, -1, geoms, distances, None, len(lines), 1.0
+        model, data, camera.position, lines.ravel(), drawn_groups, True, -1, geoms, distances, None, len(lines), 1e6
     )
-    at_rest = np.append(~moving(motion.poses())[model.geom_bodyid], False)  # the last answers for "nothing hit", -1
-    return float(np.mean(at_rest[geoms] & (distances > 0)))
+    of_characters = np.isin(model.body_rootid[model.geom_bodyid], characters(model))
+    at_rest = ~moving(motion.poses())[model.geom_bodyid] & ~of_characters
+    return float(np.mean(np.append(at_rest, False)[geoms] & (distances < lengths)))  # geom -1 is nothing, the last

@@ -1,4 +1,4 @@
-"""What every method returns: the states of characters and objects over time, in their scene, and where they came from."""
+"""What every method returns: the states of characters and objects over time, their scene, and where they came from."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import mujoco
@@ -100,7 +101,7 @@ class Motion:
     @property
     def times(self) -> Array:
         """Seconds of the frames, the first at zero."""
-        return np.arange(len(self)) * self.dt
+        return np.arange(len(self), dtype=np.float64) * self.dt
 
     def state_at(self, frame: int) -> mujoco.MjData:
         """MuJoCo's data with everything computed at one frame."""
@@ -189,7 +190,7 @@ class Motion:
 
         return concatenate(self, other, blend=blend, align=align)
 
-    def save(self, path: str) -> None:
+    def save(self, path: str | Path) -> None:
         """Write it in the format of the extension (see :mod:`gambol.motion.formats`)."""
         from gambol.motion.formats import write
 

@@ -15,7 +15,7 @@ from gambol.sim import Rollout, backend, pack_state
 
 
 class Planner:
-    """Improves a control spline, one batch of rollouts at a time. The random stream is its own and starts at ``seed``."""
+    """Improves a control spline, one batch of rollouts at a time; its random stream is its own."""
 
     def __init__(self, senses: Senses, settings: Settings, heights: tuple[float, float], seed: int):
         model = senses.model
@@ -24,7 +24,7 @@ class Planner:
         self._senses, self._settings, self._heights = senses, settings, heights
         self._backend = backend("cpu", model, threads=settings.threads)
         self._rng = np.random.default_rng(seed)
-        steps = max(int(round(settings.horizon / model.opt.timestep)), 1)
+        steps = max(round(settings.horizon / model.opt.timestep), 1)
         self._spacing = settings.horizon / max(settings.knots - 1, 1)
         self._basis = spline_matrix(settings.knots, np.arange(steps) * model.opt.timestep / self._spacing)
         self._low, self._high = _control_range(model.actuator_ctrlrange, model.actuator_ctrllimited.astype(bool))
@@ -54,7 +54,7 @@ class Planner:
     def improve(self, qpos: Array, qvel: Array, keyframe: Keyframe, pairs: ContactPairs, age: float) -> float:
         """One plan from a state, the last plan being ``age`` seconds old; the cost of the best candidate."""
         settings, knots = self._settings, self._knots
-        phases = np.arange(settings.knots) + age / self._spacing
+        phases = np.arange(settings.knots, dtype=np.float64) + age / self._spacing
         knots[0] = spline_matrix(settings.knots, phases) @ knots[0]
         scale = settings.noise * 0.5 * (self._high - self._low)
         knots[1:] = knots[0] + scale * self._rng.standard_normal(knots[1:].shape)
@@ -62,9 +62,7 @@ class Planner:
         controls = self._basis @ knots
         np.clip(controls, self._low, self._high, out=controls)
         out = self._backend.rollout(pack_state(self._senses.model, qpos, qvel), controls, out=self._out)
-        rolled = Rolled(
-            self._senses, out.sensors, out.qvel[..., self._joint_dofs], controls, keyframe, self._heights
-        )
+        rolled = Rolled(self._senses, out.sensors, out.qvel[..., self._joint_dofs], controls, keyframe, self._heights)
         totals = term_costs(rolled, pairs).sum(-1)
         bad = out.failed | ~np.isfinite(totals)
         self.discarded += int(bad.sum())

@@ -19,7 +19,7 @@ _LANDMARKS = ("chest", "pelvis", "head", "right_knee", "left_knee", "right_ankle
 
 @dataclass(frozen=True)
 class Senses:
-    """Where signals lie in the sensor array of an instrumented model; every reader works on arrays (..., nsensordata)."""
+    """Where signals lie in the sensor array of an instrumented model; readers work on arrays (..., nsensordata)."""
 
     model: mujoco.MjModel
     frames: Mapping[str, int]

@@ -124,7 +124,7 @@ class ContactPairs:
 
 
 def term_costs(rolled: Rolled, pairs: ContactPairs) -> Array:
-    """Weighted cost (N, number of terms) of each rollout, averaged over time; terms of no weight cost nothing to skip."""
+    """Weighted cost (N, number of terms) of each rollout, averaged over time; terms without weight are skipped."""
     weights = rolled.keyframe.weights
     costs = np.zeros((len(rolled.sensors), len(TERMS)))
     if weights.contact:

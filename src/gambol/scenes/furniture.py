@@ -94,7 +94,7 @@ class Bench(SceneObject):
 
 
 class Bed(SceneObject):
-    """A mattress without back or arms, its front edge where the bench has its own. Its top is 0.05 m above ``height``."""
+    """A mattress without back or arms, its front edge where a bench has its own. The top is 0.05 m above ``height``."""
 
     kind: ClassVar[str] = "bed"
     at: tuple[float, float] = (-0.35, 0.0)
@@ -109,7 +109,9 @@ class Bed(SceneObject):
     def solids(self) -> tuple[Solid, ...]:
         """Mattress and base."""
         x, low = 0.25 - self.width / 2, 0.25 - self.height
-        base = Solid("base", "box", (x, 0.0, (low + 0.2) / 2), (self.width / 2 - 0.03, self.length / 2 - 0.03, (0.2 - low) / 2))
+        base = Solid(
+            "base", "box", (x, 0.0, (low + 0.2) / 2), (self.width / 2 - 0.03, self.length / 2 - 0.03, (0.2 - low) / 2)
+        )
         return (
             Solid("mattress", "box", (x, 0.0, 0.25), (self.width / 2, self.length / 2, 0.05)),
             *((base,) if 0.2 - low > 2e-3 else ()),

@@ -19,7 +19,7 @@ Coordinate = Annotated[float, Field(ge=-1000.0, le=1000.0)]
 
 @dataclass(frozen=True)
 class Solid:
-    """One geom in its object's frame: ``size`` as MuJoCo counts it (half sizes; radius first), tilt about y in degrees."""
+    """One geom in its object's frame: ``size`` as MuJoCo counts it (half sizes; radius first), pitch in degrees."""
 
     name: str
     shape: str
@@ -76,7 +76,7 @@ class SceneObject(BaseModel):
     def spot_in_world(self, spot: Spot) -> tuple[float, float, float]:
         """Ground position and heading (degrees) of a spot."""
         turn = from_axis_angle([0, 0, 1], np.deg2rad(self.yaw))
-        x, y, _ = rotate(turn, [spot.x, spot.y, 0.0]) + [*self.at, 0.0]
+        x, y = rotate(turn, [spot.x, spot.y, 0.0])[:2] + np.array(self.at)
         return float(x), float(y), self.yaw + spot.yaw_deg
 
     def mirrored(self) -> Self:
@@ -127,4 +127,5 @@ class Movable(SceneObject):
         body.add_freejoint(name=name)
 
     def _contact(self) -> dict[str, object]:
-        return {**super()._contact(), "mass": self.mass / len(self.solids())}
+        # what it lies on decides how it slides
+        return {**super()._contact(), "priority": 0, "mass": self.mass / len(self.solids())}

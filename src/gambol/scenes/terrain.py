@@ -17,7 +17,7 @@ NAME = "floor"
 
 
 class Terrain(BaseModel):
-    """Ground of a given shape; everything but ``flat`` is a height field, level around the origin where people start."""
+    """Ground of a given shape; all but ``flat`` are height fields, level around the origin where people start."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -46,12 +46,13 @@ class Terrain(BaseModel):
 
     def heights(self) -> Array:
         """Heights (rows along y, columns along x) in metres at the samples; the origin is at zero."""
-        count = min(int(round(self.size / self.cell)), 2000) + 1
+        count = min(round(self.size / self.cell), 2000) + 1
         axis = np.linspace(-self.size / 2, self.size / 2, count)
         x, y = np.meshgrid(axis, axis)
         if self.is_flat:
             return np.zeros((count, count))
-        return _SHAPES[self.shape](self, x, -y if self.flipped else y)
+        field = _SHAPES[self.shape](self, x, y)
+        return field[::-1] if self.flipped else field
 
     def height_at(self, x: float, y: float) -> float:
         """Height under a ground position, bilinear between samples; outside the field its edge goes on."""

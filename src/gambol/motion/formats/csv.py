@@ -1,8 +1,8 @@
 """A table for spreadsheets, pandas and plots: one row a frame, named columns, every number exact.
 
 ``time`` in seconds, then each joint by its full name (``humanoid/right_knee``, radians or metres). A free joint has
-seven columns (``humanoid/root.x`` … ``.z`` and ``.qw`` … ``.qz``), a ball joint the last four of them. Then, where known,
-the controls (``ctrl:humanoid/right_knee``) and the frames of moved targets (``mocap:target.x`` …).
+seven columns (``humanoid/root.x`` … ``.z`` and ``.qw`` … ``.qz``), a ball joint the last four of them. Then, where
+known, the controls (``ctrl:humanoid/right_knee``) and the frames of moved targets (``mocap:target.x`` …).
 """
 
 from __future__ import annotations

@@ -88,11 +88,11 @@ class _Document:
 
     def _actor(self, actor: Actor, prefix: str) -> list[int]:
         """A node above the joints and, beside it, one for the skin: glTF places a skin by its joints alone."""
-        armature = self._node(actor.name)
         joints = [
             self._node(prefix + name, position, quat)
             for name, position, quat in zip(actor.joints, actor.rest.positions, actor.rest.quats, strict=True)
         ]
+        armature = self._node(actor.name)
         for joint, parent in zip(joints, actor.parents, strict=True):
             above = self.root["nodes"][joints[parent] if parent >= 0 else armature]
             above.setdefault("children", []).append(joint)

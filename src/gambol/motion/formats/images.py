@@ -16,7 +16,7 @@ from PIL import Image, ImageDraw, ImageFont
 from gambol import files
 from gambol.errors import InputError, MissingExtraError, unknown_name
 from gambol.motion import drawing
-from gambol.motion.canvas import Canvas, Picture
+from gambol.motion.canvas import Canvas, Picture, checked_size
 
 if TYPE_CHECKING:
     from gambol.motion.motion import Motion
@@ -117,7 +117,8 @@ def _drawn(
     camera: drawing.Camera | None,
     shifts: drawing.Array | None,
 ) -> Iterator[Picture]:
-    camera = camera or drawing.framed(motion, aspect=size[0] / size[1], shifts=shifts)
+    width, height = checked_size(size)
+    camera = camera or drawing.framed(motion, aspect=width / height, shifts=shifts)
     with Canvas(motion.scene.model, camera, size=size) as canvas:
         for frame in chosen:
             mocap = None if motion.mocap is None else motion.mocap[frame]
@@ -165,12 +166,13 @@ def _write_mp4(path: Path, pictures: Iterator[Picture], fps: float) -> None:
 def _ffmpeg() -> str:
     try:
         from imageio_ffmpeg import get_ffmpeg_exe
-    except ImportError:
+
+        return get_ffmpeg_exe()
+    except (ImportError, RuntimeError):  # not installed, or without a program for this machine
         found = shutil.which("ffmpeg")
         if found is None:
             raise MissingExtraError("ffmpeg", "video") from None
         return found
-    return get_ffmpeg_exe()
 
 
 _VIDEOS = {".gif": _write_gif, ".mp4": _write_mp4}

@@ -1,4 +1,4 @@
-"""gambol's own format: a JSON header and plain arrays in one ``.npz``. The scene comes along, so the file stands alone."""
+"""gambol's own format: a JSON header and plain arrays in one ``.npz``; the scene comes along, so files stand alone."""
 
 from __future__ import annotations
 

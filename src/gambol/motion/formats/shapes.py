@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 Colour = tuple[float, float, float, float]
 
-_MARGIN = 5.0
-"""Metres of floor shown beyond the farthest anything goes."""
+_MARGIN = 20.0
+"""Metres of ground shown beyond the farthest anything goes."""
 _STILL = 1e-6
 """Metres, or units of a quaternion's component, below which nothing is said to change."""
 SEGMENTS = 24
@@ -64,7 +64,7 @@ def joined(meshes: Sequence[Mesh]) -> Mesh:
 
 
 def of_geom(model: mujoco.MjModel, geom: int, *, reach: float) -> Mesh:
-    """A geom's surface in the frame of its body; ``reach`` is half the side of the patch shown of an endless plane."""
+    """A geom's surface in the frame of its body; no more of a ground than ``reach`` metres from its middle is shown."""
     kind = mujoco.mjtGeom(int(model.geom_type[geom]))
     mesh = _SHAPES[kind](model, int(model.geom_dataid[geom]), np.asarray(model.geom_size[geom], float), reach)
     return mesh.placed(np.asarray(model.geom_pos[geom], float), np.asarray(model.geom_quat[geom], float))
@@ -119,14 +119,12 @@ def patch(half_x: float, half_y: float) -> Mesh:
     return Mesh(vertices, np.tile([0.0, 0.0, 1.0], (4, 1)), np.array([[0, 1, 2], [0, 2, 3]]))
 
 
-def ground(heights: Array, half_x: float, half_y: float) -> Mesh:
+def ground(x: Array, y: Array, heights: Array) -> Mesh:
     """The top of a height field (rows along y, columns along x), its cells cut as MuJoCo cuts them."""
-    rows, columns = heights.shape
-    x, y = np.linspace(-half_x, half_x, columns), np.linspace(-half_y, half_y, rows)
     slope_y, slope_x = np.gradient(heights, y, x)
     normals = np.stack([-slope_x, -slope_y, np.ones_like(heights)], axis=-1).reshape(-1, 3)
     vertices = np.stack([*np.meshgrid(x, y), heights], axis=-1).reshape(-1, 3)
-    number = np.arange(rows * columns).reshape(rows, columns)
+    number = np.arange(heights.size).reshape(heights.shape)
     here, right, above, across = (
         n.ravel() for n in (number[:-1, :-1], number[:-1, 1:], number[1:, :-1], number[1:, 1:])
     )
@@ -164,14 +162,17 @@ def _turned(outline: Array) -> Mesh:
 
 
 def _plane(_model: mujoco.MjModel, _asset: int, size: Array, reach: float) -> Mesh:
+    # zero means endless
     return patch(*(float(half) if half > 0 else reach for half in size[:2]))
 
 
-def _height_field(model: mujoco.MjModel, asset: int, _size: Array, _reach: float) -> Mesh:
+def _height_field(model: mujoco.MjModel, asset: int, _size: Array, reach: float) -> Mesh:
     rows, columns = int(model.hfield_nrow[asset]), int(model.hfield_ncol[asset])
     half_x, half_y, top, _base = map(float, model.hfield_size[asset])
     heights = top * np.asarray(model.hfield_data[model.hfield_adr[asset] :][: rows * columns], float)
-    return ground(heights.reshape(rows, columns), half_x, half_y)
+    x, y = np.linspace(-half_x, half_x, columns), np.linspace(-half_y, half_y, rows)
+    near_x, near_y = np.abs(x) <= reach, np.abs(y) <= reach
+    return ground(x[near_x], y[near_y], heights.reshape(rows, columns)[np.ix_(near_y, near_x)])
 
 
 def _mesh(model: mujoco.MjModel, asset: int, _size: Array, _reach: float) -> Mesh:

@@ -1,7 +1,8 @@
 """Text USD (``.usda``, also valid as ``.usd``), for Houdini, Maya, Omniverse and Blender: UsdSkel, Z up, metres.
 
 Under one ``scene`` prim, each character is a SkelRoot with its Skeleton, a SkelAnimation and skinned meshes; everything
-else is an Xform with meshes. A time code is a frame.
+else is an Xform with meshes. Names of the prims inside say whose they are, for tools that flatten the tree. A time code
+is a frame.
 """
 
 from __future__ import annotations
@@ -84,19 +85,19 @@ def _actor(actor: Actor, name: str, materials: dict[Colour, str]) -> _Lines:
     joints = f"uniform token[] joints = {_list(map(_string, paths))}"
     skeleton = _prim(
         "Skeleton",
-        "skeleton",
+        f"{name}_skeleton",
         [
             joints,
             f"uniform token[] jointNames = {_list(map(_string, actor.joints))}",
             f"uniform matrix4d[] bindTransforms = {_matrices(actor.bind)}",
             f"uniform matrix4d[] restTransforms = {_matrices(actor.rest)}",
-            f"rel skel:animationSource = <{path}/animation>",
+            f"rel skel:animationSource = <{path}/{name}_animation>",
         ],
         schemas=["SkelBindingAPI"],
     )
     animation = _prim(
         "SkelAnimation",
-        "animation",
+        f"{name}_animation",
         [
             joints,
             *_samples("float3[] translations", map(_tuples, actor.local.positions)),
@@ -107,14 +108,14 @@ def _actor(actor: Actor, name: str, materials: dict[Colour, str]) -> _Lines:
     meshes = []
     for number, surface in enumerate(actor.skin, start=1):
         skinning = [
-            f"rel skel:skeleton = <{path}/skeleton>",
+            f"rel skel:skeleton = <{path}/{name}_skeleton>",
             "matrix4d primvars:skel:geomBindTransform = ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1))",
             *_primvar("int[] primvars:skel:jointIndices", _integers(surface.joints), "vertex", element_size=1),
             *_primvar(
                 "float[] primvars:skel:jointWeights", _list(["1"] * len(surface.joints)), "vertex", element_size=1
             ),
         ]
-        meshes += _mesh(f"skin_{number}", surface, materials, skinning, schemas=["SkelBindingAPI"])
+        meshes += _mesh(f"{name}_skin_{number}", surface, materials, skinning, schemas=["SkelBindingAPI"])
     return _prim("SkelRoot", name, [*skeleton, *animation, *meshes], display=actor.name)
 
 
@@ -144,7 +145,7 @@ def _thing(thing: Thing, name: str, materials: dict[Colour, str]) -> _Lines:
     meshes = [
         line
         for number, surface in enumerate(thing.surfaces, start=1)
-        for line in _mesh(f"surface_{number}", surface, materials)
+        for line in _mesh(f"{name}_surface_{number}", surface, materials)
     ]
     return _prim("Xform", name, [*place, *meshes], display=thing.name)
 

@@ -19,7 +19,7 @@ class Clip {
     }));
     this.stillItems = this.geoms.filter((geom) => geom.still).map((geom) => ({
       mesh: geom.mesh, position: geom.position, rotation: rotationMatrix(geom.quat), colour: geom.colour, still: true,
-      lines: geom.kind === "terrain" ? 1 : 0,
+      lines: geom.kind === "terrain",
     }));
     this.movingGeoms = this.geoms.filter((geom) => !geom.still);
     this.track = this.subject === null ? null : this.smoothTrack(0.4);

@@ -146,16 +146,17 @@ class Renderer {
     gl.uniform4fv(uniforms.u_occludedSphere, [...middle, spread]);
   }
 
-  drawItem({ uniforms }, { mesh, position, rotation, scale = [1, 1, 1], colour, glow = 0, still = false, lines = 0 }) {
-    const { gl } = this;
+  drawItem({ uniforms }, item) {
+    const { gl } = this, { mesh, position, rotation, scale = [1, 1, 1], colour } = item;
     gl.uniformMatrix3fv(uniforms.u_rotation, false, rotation);
     gl.uniform3fv(uniforms.u_position, position);
     gl.uniform3fv(uniforms.u_scale, scale);
     if (uniforms.u_colour) {
       gl.uniform4fv(uniforms.u_colour, colour);
-      gl.uniform1f(uniforms.u_glow, glow);
-      gl.uniform1f(uniforms.u_lines, lines);
-      gl.uniform1f(uniforms.u_occluders, still ? this.occluders : 0);
+      gl.uniform1f(uniforms.u_glow, item.glow || 0);
+      gl.uniform1f(uniforms.u_lines, item.lines ? 1 : 0);
+      gl.uniform1f(uniforms.u_themed, item.themed ? 1 : 0);
+      gl.uniform1f(uniforms.u_occluders, item.still ? this.occluders : 0);
     }
     gl.bindVertexArray(mesh.array);
     gl.drawElements(gl.TRIANGLES, mesh.count, gl.UNSIGNED_INT, 0);
@@ -166,8 +167,10 @@ class Renderer {
     const { rotation: r } = item, away = subtract(target, item.position);
     const x = Math.round(dot(away, r.slice(0, 3))), y = Math.round(dot(away, r.slice(3, 6)));
     const position = add(item.position, add(scaled(r.slice(0, 3), x), scaled(r.slice(3, 6), y)));
-    const colour = item.colour || [...look.ground, 1], scale = [2 * reach, 2 * reach, 1];
-    this.drawItem(this.surface, { ...item, mesh: this.plane, position, colour, scale, still: true, lines: 1 });
+    this.drawItem(this.surface, {
+      ...item, mesh: this.plane, position, scale: [2 * reach, 2 * reach, 1], colour: item.colour || [...look.ground, 1],
+      themed: !item.colour, still: true, lines: true,
+    });
   }
 
   // Depth first, then colour where it is nearest: a ghost shows its outline, never its insides.

@@ -28,7 +28,7 @@ precision highp sampler2DShadow;
 in vec3 v_place, v_normal, v_local;
 uniform vec4 u_colour;
 uniform vec3 u_eye, u_sun, u_sunLight, u_skyLight, u_groundLight, u_grid;
-uniform float u_glow, u_lines, u_reach, u_occluders;
+uniform float u_glow, u_lines, u_themed, u_reach, u_occluders;
 uniform mat4 u_shadowMatrix;
 uniform sampler2DShadow u_shadowMap;
 uniform vec4 u_occluderFrom[OCCLUDERS], u_occluderTo[OCCLUDERS];
@@ -77,15 +77,16 @@ void main() {
   float far = length(toEye);
   toEye /= far;
   vec3 albedo = pow(u_colour.rgb, vec3(2.2));
-  if (u_lines > 0.5) {
-    albedo = mix(albedo, pow(u_grid, vec3(2.2)), 0.55 * gridLines(v_local.xy, 1.0, 0.012));
-    albedo = mix(albedo, pow(u_grid, vec3(2.2)), 0.16 * gridLines(v_local.xy, 0.25, 0.006));
+  if (u_lines > 0.0) {
+    vec3 ink = mix(0.45 * albedo, pow(u_grid, vec3(2.2)), u_themed);
+    albedo = mix(albedo, ink, 0.55 * gridLines(v_local.xy, 1.0, 0.012));
+    albedo = mix(albedo, ink, 0.16 * gridLines(v_local.xy, 0.25, 0.006));
   }
   float facing = dot(normal, u_sun);
   float direct = max(facing, 0.0) * sunlit(normal), open = openness(normal);
   vec3 ambient = mix(u_groundLight, u_skyLight, 0.5 + 0.5 * normal.z) * open;
   vec3 light = albedo * (ambient + u_sunLight * direct * mix(1.0, open, 0.45));
-  if (u_lines < 0.5) {
+  if (u_lines == 0.0) {
     vec3 half_way = normalize(toEye + u_sun);
     light += 0.07 * u_sunLight * direct * pow(max(dot(normal, half_way), 0.0), 36.0);
     light += 0.22 * u_skyLight * albedo * pow(1.0 - max(dot(normal, toEye), 0.0), 3.0);

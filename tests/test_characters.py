@@ -1,0 +1,169 @@
+"""Bodies: their published figures, their symmetry, their way through files."""
+
+from __future__ import annotations
+
+import pickle
+
+import mujoco
+import numpy as np
+import pytest
+
+from gambol.characters import NAMES, build, describe
+from gambol.characters.blueprint import mirror_name
+from gambol.characters.mjcf import from_mjcf
+from gambol.errors import InputError
+
+MASSES = {"humanoid": 40.84, "big-arms": 52.65, "big-legs": 47.31, "big-belly": 64.95}
+
+
+@pytest.mark.parametrize(("name", "kilograms"), MASSES.items())
+def test_humanoids_have_the_published_masses(name: str, kilograms: float) -> None:
+    character = build(name)
+    assert character.mass == pytest.approx(kilograms, abs=0.1)
+    assert (character.model.nv, character.model.nu) == (27, 21)
+
+
+def test_variants_differ_only_in_the_parts_they_thicken() -> None:
+    plain, arms = build("humanoid"), build("big-arms")
+    heavier = {b for b in plain.bodies if arms.model.body(b).mass[0] > plain.model.body(b).mass[0] + 1e-9}
+    assert heavier == {b for side in ("right", "left") for b in plain.parts[f"{side}_arm"]}
+
+
+def test_athlete_has_the_papers_degrees_of_freedom() -> None:
+    athlete = build("athlete")
+    assert (athlete.model.nv, athlete.model.nu) == (41, 35)
+    free = {frozenset((j, mirror_name(j))) for j in athlete.joints}
+    assert len(free) == 22  # 220 variables over two windows of five knots
+    data = mujoco.MjData(athlete.model)
+    mujoco.mj_forward(athlete.model, data)
+    assert data.subtree_com[0, 2] == pytest.approx(1.09, abs=0.03)
+    limits = athlete.model.actuator_forcerange
+    assert np.all(limits == [-200.0, 200.0])
+    assert np.all(build({"kind": "athlete", "torque": 400}).model.actuator_forcerange == [-400.0, 400.0])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_character_is_whole(name: str) -> None:
+    character = build(name)
+    assert character.name == name
+    covered = [body for bodies in character.parts.values() for body in bodies]
+    assert sorted(covered) == sorted(character.bodies), "each body belongs to exactly one part"
+    assert {"standing"} <= set(character.poses) or character.pose_qpos("zero") is not None
+    assert character.patches
+    lower, upper = character.model.jnt_range.T
+    for pose in character.poses:
+        for joint, angle in character.poses[pose].joints.items():
+            index = character.model.joint(joint).id
+            assert lower[index] - 1e-6 <= angle <= upper[index] + 1e-6, (pose, joint)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_mirroring_a_state_mirrors_every_body(name: str) -> None:
+    """The image of the state, simulated kinematically, is the image of the bodies."""
+    character = build(name)
+    model, symmetry = character.model, character.symmetry
+    rng = np.random.default_rng(0)
+    qpos = character.pose_qpos("zero")
+    qpos[7:] += rng.uniform(-0.5, 0.5, model.nq - 7)
+    qpos[:3] = rng.normal(size=3)
+    qpos[3:7] = rng.normal(size=4)
+    qpos[3:7] /= np.linalg.norm(qpos[3:7])
+    positions = []
+    for state in (qpos, symmetry.qpos(qpos)):
+        data = mujoco.MjData(model)
+        data.qpos[:] = state
+        mujoco.mj_kinematics(model, data)
+        positions.append(data.xpos.copy())
+    original, image = positions
+    np.testing.assert_allclose(image, original[symmetry.body_index] * [1, -1, 1], atol=2e-3)
+    np.testing.assert_allclose(symmetry.qpos(symmetry.qpos(qpos)), qpos)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_description_rebuilds_the_same_body(name: str) -> None:
+    character = build(name)
+    again = build(describe(character), name=name)
+    assert again.xml == character.xml
+    assert dict(again.parts) == dict(character.parts)
+    travelled = pickle.loads(pickle.dumps(character))
+    assert travelled.xml == character.xml
+
+
+def test_errors_list_what_exists() -> None:
+    with pytest.raises(InputError, match="did you mean 'humanoid'"):
+        build("humanoyd")
+    with pytest.raises(InputError, match="strength"):
+        build({"kind": "athlete", "strength": 3})
+    with pytest.raises(InputError, match="above 0"):
+        build({"kind": "athlete", "mass": -3})
+    with pytest.raises(InputError, match="no pose"):
+        build("humanoid").pose_qpos("flying")
+
+
+@pytest.mark.parametrize(
+    ("name", "image"),
+    [
+        ("right_foot", "left_foot"),
+        ("LeftUpLeg", "RightUpLeg"),
+        ("LHipJoint", "RHipJoint"),
+        ("hand.L", "hand.R"),
+        ("l_arm", "r_arm"),
+        ("arm_r", "arm_l"),
+        ("pelvis", "pelvis"),
+        ("Neck", "Neck"),
+    ],
+)
+def test_mirror_names(name: str, image: str) -> None:
+    assert mirror_name(name) == image
+    assert mirror_name(image) == name
+
+
+ROBOT = """<mujoco>
+  <worldbody>
+    <geom type="plane" size="5 5 .1"/><light pos="0 0 3"/>
+    <body name="trunk" pos="0 0 1"><freejoint/>
+      <geom type="box" size=".1 .1 .2"/>
+      <body name="left_leg" pos="0 .1 -.2"><joint name="left_hip" axis="0 1 0"/>
+        <geom type="capsule" fromto="0 0 0 0 0 -.4" size=".04"/></body>
+      <body name="right_leg" pos="0 -.1 -.2"><joint name="right_hip" axis="0 1 0"/>
+        <geom type="capsule" fromto="0 0 0 0 0 -.4" size=".04"/></body>
+    </body>
+  </worldbody>
+  <actuator><motor joint="left_hip"/><motor joint="right_hip"/></actuator>
+</mujoco>"""
+
+
+def test_any_mjcf_with_a_free_root_becomes_a_character(tmp_path) -> None:
+    path = tmp_path / "robot.xml"
+    path.write_text(ROBOT)
+    robot = from_mjcf(path)
+    assert robot.name == "robot"
+    assert robot.bodies == ("trunk", "left_leg", "right_leg")
+    assert robot.model.ngeom == 3, "the file's own floor stays behind"
+    assert set(robot.parts) == {"core", "left_leg", "right_leg"}
+    assert robot.symmetry.qpos_index.tolist()[7:] == [8, 7]
+    again = build(describe(robot), name="robot")
+    assert again.xml == robot.xml
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda s: s.replace("<freejoint/>", ""), "free joint"),
+        (lambda s: s.replace("<mujoco>", "<robot>").replace("</mujoco>", "</robot>"), "not MJCF"),
+        (lambda s: s[:200], "well-formed"),
+        (lambda s: s.replace('pos="0 0 1"', 'pos="nan 0 1"'), "not finite"),
+        (lambda s: s.replace("<worldbody>", '<size memory="900G"/><worldbody>'), "memory"),
+        (lambda s: s.replace("<worldbody>", '<include file="/etc/passwd"/><worldbody>'), "include"),
+        (lambda s: s.replace("<worldbody>", '<asset><mesh file="../../secret.stl"/></asset><worldbody>'), "outside"),
+        (lambda s: s.replace("<worldbody>", '<asset><hfield name="h" nrow="99999" ncol="99999" size="1 1 1 1"/></asset><worldbody>'), "more than"),
+        (lambda s: "<!DOCTYPE a [<!ENTITY b 'c'>]>" + s, "document type"),
+        (lambda s: s.replace('size=".1 .1 .2"', 'size="-1 .1 .2"'), "compile"),
+    ],
+)  # fmt: skip
+def test_hostile_mjcf_is_refused_with_the_file_named(tmp_path, change, said: str) -> None:
+    path = tmp_path / "robot.xml"
+    path.write_text(change(ROBOT))
+    with pytest.raises(InputError, match=said) as caught:
+        from_mjcf(path)
+    assert "robot.xml" in str(caught.value)

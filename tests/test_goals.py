@@ -1,0 +1,218 @@
+"""Wishes and task files: reading, checking, changing, writing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gambol.errors import InputError
+from gambol.goals import Keyframe, Pair, Task, concatenate, from_mjpc, load_task, mirror, repeat, reverse, shipped_tasks
+
+STRATEGIES = Path(__file__).parents[2] / "shared" / "reference" / "partwise" / "strategies.json"
+
+SIT = {
+    "name": "sit",
+    "style": "sitting",
+    "weights": {"control": 0.5},
+    "pairs": [
+        {"body": "pelvis", "on": "armchair/seat", "at": [0, 0.1, 0.05]},
+        {"body": "right_hand", "on": "armchair/right_arm", "at": [0, 0, 0.3]},
+    ],
+}
+TASK = {"scene": "armchair", "keyframes": [SIT]}
+
+
+def keyframes() -> tuple[Keyframe, ...]:
+    return (Keyframe(**SIT), Keyframe(name="stand", style="standing", pairs=[{"body": "torso", "at": [0, 0, 1.2]}]))
+
+
+def test_a_style_gives_weights_and_single_ones_may_be_overridden() -> None:
+    sit = Keyframe(**SIT)
+    assert sit.weights.control == 0.5
+    assert sit.weights.knee_feet == 30.0
+    assert Keyframe(pairs=[Pair(body="pelvis")]).weights.contact == 100.0
+
+
+def test_sequence_operations() -> None:
+    sequence = keyframes()
+    assert concatenate(sequence, sequence) == repeat(sequence, 2)
+    assert reverse(reverse(sequence)) == sequence
+    assert mirror(mirror(sequence)) == sequence
+    image = mirror(sequence)[0]
+    assert image.pairs[0].at == (0, -0.1, 0.05)
+    assert (image.pairs[1].body, image.pairs[1].on) == ("left_hand", "armchair/left_arm")
+    with pytest.raises(InputError, match="at least 1"):
+        repeat(sequence, 0)
+
+
+def test_mirroring_exchanges_the_feet() -> None:
+    leaning = Keyframe(pairs=[Pair(body="pelvis")], weights={"upright_left_foot": 7.0}, facing=(1.0, 2.0))
+    image = leaning.mirrored()
+    assert (image.weights.upright_right_foot, image.weights.upright_left_foot) == (7.0, 0.0)
+    assert image.facing == (1.0, -2.0)
+
+
+@pytest.mark.parametrize("name", list(shipped_tasks()))
+def test_shipped_tasks_are_right_and_survive_being_written(name: str, tmp_path: Path) -> None:
+    task = load_task(name)
+    assert task.summary
+    assert task.initial_qpos().shape == (task.world.model.nq,)
+    task.save(tmp_path / "again.yaml")
+    again = load_task(tmp_path / "again.yaml")
+    assert again.in_file() == task.in_file()
+    assert again.keyframes == task.keyframes
+
+
+def test_on_is_a_key_and_not_a_truth_value(tmp_path: Path) -> None:
+    path = tmp_path / "t.yaml"
+    path.write_text("scene: armchair\nkeyframes: [{pairs: [{body: pelvis, on: armchair/seat}], tolerance: 2e-1}]\n")
+    task = load_task(path)
+    assert task.keyframes is not None
+    assert task.keyframes[0].pairs[0].on == "armchair/seat"
+    assert task.keyframes[0].tolerance == 0.2
+
+
+def test_overrides_reach_scene_character_settings_and_goal() -> None:
+    task = load_task(
+        TASK,
+        ["scene.height=0.12", "character=big-belly", "rollouts=90", "keyframes.0.tolerance=0.4", "settings.noise=0.1"],
+    )
+    assert task.world.objects["armchair"].model_dump()["height"] == 0.12
+    assert task.world.main_character == "big-belly"
+    assert task.settings == {"rollouts": 90, "noise": 0.1}
+    assert task.keyframes is not None
+    assert task.keyframes[0].tolerance == 0.4
+    assert load_task(TASK, ["character.girth.right_arm=1.2"]).world.characters["humanoid"].mass > 41
+    assert load_task(TASK, ["scene.floor.shape=rough"]).world.terrain.shape == "rough"
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("height", "key=value"),
+        ("=3", "key=value"),
+        ("scene.armchair.hight=3", "unknown key"),
+        ("keyframes.7.tolerance=1", "not one of the 1 entries"),
+        ("keyframes.0.tolerance=[", "not a value"),
+        ("name.a.b=1", "valid string"),
+    ],
+)
+def test_wrong_overrides(override: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        load_task(TASK, [override]).world  # noqa: B018
+
+
+def test_two_objects_need_a_name_in_an_override() -> None:
+    with pytest.raises(InputError, match="which object"):
+        load_task({**TASK, "scene": {"armchair": {}, "box": {}}}, ["scene.height=1"])
+
+
+WRONG_TASKS = {
+    "no goal": ({"scene": "armchair"}, "exactly one goal"),
+    "two goals": ({**TASK, "windows": [{"objectives": [{"term": "x"}]}]}, "exactly one goal"),
+    "zero pairs": ({"keyframes": [{"pairs": []}]}, "keyframes.0.pairs"),
+    "negative tolerance": ({"keyframes": [{"pairs": [{"body": "pelvis"}], "tolerance": -1}]}, "keyframes.0.tolerance"),
+    "unknown body": ({"keyframes": [{"pairs": [{"body": "pelvs"}]}]}, "keyframes.0 .keyframe..pairs.0.body"),
+    "unknown style": ({"keyframes": [{"style": "x", "pairs": [{"body": "pelvis"}]}]}, "known: free"),
+    "a unit": ({"keyframes": [{"pairs": [{"body": "pelvis"}], "limit": "5 s"}]}, "keyframes.0.limit"),
+    "centimetres": ({"keyframes": [{"pairs": [{"body": "pelvis"}], "tolerance": 18}]}, "less than or equal"),
+    "unknown key": ({**TASK, "colour": 1}, "colour: unknown key"),
+    "unknown weight": ({"keyframes": [{"weights": {"up": 1}, "pairs": [{"body": "pelvis"}]}]}, "weights.up"),
+    "window without objectives": ({"windows": [{"objectives": []}]}, "windows.0.objectives"),
+    "negative weight": ({"windows": [{"objectives": [{"term": "com", "weight": -1}]}]}, "weight"),
+    "empty wish": ({"partial": {"duration": 3}}, "at least one of"),
+    "late goal": ({"partial": {"duration": 1, "path": [{"time": 2, "at": [0, 0]}]}}, "after the end"),
+    "unknown character": ({**TASK, "character": "giant"}, "no character named"),
+    "unknown pose": ({**TASK, "start": "flying"}, "no pose"),
+}
+
+
+@pytest.mark.parametrize(("data", "said"), WRONG_TASKS.values(), ids=WRONG_TASKS.keys())
+def test_wrong_tasks_name_the_key(data: dict, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        load_task(data).initial_qpos()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: [1, 2", "not valid YAML"),
+        ("- 1\n- 2", "mapping"),
+        ("", "mapping"),
+        ("a: 1\na: 2", "twice"),
+        ("x: &x [*x]", "nests deeper"),
+        ("a: &a [1,1,1,1,1,1,1,1,1,1]\n" + "\n".join(f"{c}: &{c} [{','.join([f'*{p}'] * 10)}]" for p, c in zip("abcdefg", "bcdefgh", strict=True)), "more than"),
+        ("[" * 5000, "not valid YAML"),
+        ("!!python/object/apply:os.system ['true']", "not valid YAML"),
+        ("? [a]\n: 1\nkeyframes: 3", "unhashable"),
+    ],
+)  # fmt: skip
+def test_malformed_or_hostile_yaml_is_refused(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "task.yaml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=said) as caught:
+        load_task(path)
+    assert "task.yaml" in str(caught.value)
+
+
+def test_unknown_tasks_suggest_near_ones(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="did you mean 'armchair/sit-down'"):
+        load_task("armchair/sit-dwn")
+    with pytest.raises(InputError, match="no such file"):
+        load_task(tmp_path / "none.yaml")
+
+
+def test_other_goals_are_typed() -> None:
+    task = load_task({"windows": [{"objectives": [{"term": "com_height", "weight": 2, "parameters": {"target": 1.09}}]}]})
+    assert task.goal_kind == "windows"
+    behaviour = load_task({"behaviour": {"wishes": [{"feature": "com", "value": [1, 0, 1]}], "phases": 10}})
+    assert isinstance(behaviour, Task)
+    assert behaviour.goal.wishes[0].at == "end"
+    track = load_task({"track": {"motion": "walk.npz", "pushes": [{"time": 1, "force": [650, 0, 0]}]}})
+    assert track.goal.pushes[0].duration == 0.2
+
+
+PUBLISHED = {
+    "climb": {
+        "scene": "desk",
+        "keyframes": [
+            {
+                "name": "one",
+                "tolerance": 0.2,
+                "sustain": 0.5,
+                "time_limit": 4.0,
+                "facing": [1.0, 2.0, 0.0],
+                "weights": {"Contact": 80.0, "Torso Up": 3.0, "Torse Target": 0.0},
+                "pairs": [
+                    {"body": "left_hand", "point": [0, 0, 0], "target": "desk", "target_point": [0.1, 0.2, -0.65]},
+                    {"body": "chair", "point": [0, 0, 0], "target": "none", "target_point": [0, 0, 0]},
+                ],
+            }
+        ],
+    }
+}
+
+
+def test_published_strategies_change_frames_and_names() -> None:
+    (keyframe,) = from_mjpc(PUBLISHED)
+    (pair,) = keyframe.pairs
+    assert (pair.on, pair.at) == ("table", (-0.1, 0.2, 0.65))
+    assert (keyframe.weights.contact, keyframe.weights.upright_torso, keyframe.facing) == (80.0, 3.0, (1.0, 2.0))
+    with pytest.raises(InputError, match="no strategy"):
+        from_mjpc(PUBLISHED, "dance")
+    with pytest.raises(InputError, match="shape of a strategy file"):
+        from_mjpc({"keyframes": [{"name": "x"}]})
+
+
+@pytest.mark.skipif(not STRATEGIES.exists(), reason="the published strategies are not here")
+def test_all_published_strategies_are_read_and_fit_their_scenes() -> None:
+    scenes = {"desk": {"table": {}}, "bench_hand_target": {"bench": {}, "left_hand_target": {"kind": "target"}, "right_hand_target": {"kind": "target"}}}  # fmt: skip
+    data = json.loads(STRATEGIES.read_text())
+    assert len(data) == 43
+    for name, strategy in data.items():
+        sequence = from_mjpc(STRATEGIES, name)
+        assert len(sequence) == len(strategy["keyframes"])
+        scene = {"table": {}, "armchair": {"at": [2, 0]}} if name == "dc_armchair" else scenes.get(strategy["scene"], strategy["scene"])
+        load_task({"scene": scene, "keyframes": [k.in_file() for k in sequence]}).world  # noqa: B018
