@@ -3,14 +3,15 @@
     python benchmarks/backends_agree.py                     # a humanoid, from standing, limp and under random controls
     python benchmarks/backends_agree.py --mjcf robot.xml --device cpu --json
 
-What to expect. The CPU computes in float64, the GPU in float32 (one part in 1.7e7). One step amplifies that by the
-conditioning of the contact solver, so velocities differ by up to about 2e-5 at once. After that the difference grows
-with the motion: little for a body that swings freely, faster for one that falls, and it jumps where one side makes or
-breaks a contact a step before the other. A humanoid falling for 50 steps (0.25 s) was measured at 1.6e-5 in positions
-and 1.3e-4 in velocities on a GPU. The tolerances begin at five to a hundred times what the first step shows and grow
-geometrically to a millimetre and 0.1 m/s at the 50th, to leave room for one such contact. A real disagreement (a wrong
-control, a missing force, sensors of another step) is larger than that in the first steps already.
-Sensors are compared relative to their largest value (at least 1), as they have all kinds of units.
+The CPU computes in float64, the GPU in float32, one part in 1.7e7. The conditioning of the contact solver makes that
+about 1e-5 in velocities after one step. From there the difference follows the motion: it peaks where feet strike the
+floor and one side is a little deeper in contact, and soft contacts and joint damping pull it together again.
+
+The tolerance cannot come from rounding alone, then. It is a fifth of what the smallest real mistake would cause, which
+is to be off by one time step of 0.005 s: gravity alone changes velocities by 0.05 m/s in it, and a point at 1 m/s moves
+by 5 mm. A missing force, a wrong control or sensors of another step all cause more. It is meant for 50 steps: over
+seconds a falling body is chaotic, and two right answers part. Sensors are compared relative to their largest value (at
+least 1), as they have all kinds of units.
 """
 
 from __future__ import annotations
@@ -31,8 +32,7 @@ from gambol.sim import Rollout, backend, pack_state
 
 TIMESTEP = 0.005
 SHOWN = (1, 10, 25, 50)
-# Allowed at the first and at the 50th step; in between (and beyond) on the exponential through both.
-TOLERANCE = {"qpos": (1e-5, 1e-3), "qvel": (1e-4, 1e-1), "sensors": (1e-4, 1e-1)}
+TOLERANCE = {"qpos": 1e-3, "qvel": 1e-2, "sensors": 1e-2}
 
 
 def default_mjcf() -> str:
@@ -90,9 +90,16 @@ def differences(cpu: Rollout, gpu: Rollout) -> dict[str, np.ndarray]:
     return {name: np.abs(gap).max(axis=(0, 2), initial=0.0) for name, gap in gaps.items()}
 
 
-def allowed(name: str, steps: int) -> np.ndarray:
-    first, fiftieth = TOLERANCE[name]
-    return first * (fiftieth / first) ** (np.arange(steps) / 49)
+def table_of(gaps: dict[str, np.ndarray]) -> Table:
+    """The growth of the differences, and the worst of all steps against what is allowed."""
+    table = Table("step", *gaps, title="largest difference between GPU and CPU")
+    steps = len(gaps["qpos"])
+    for step in sorted({step for step in SHOWN if step < steps} | {steps}):
+        table.add_row(str(step), *(f"{gap[step - 1]:.1e}" for gap in gaps.values()))
+    table.add_section()
+    table.add_row("worst", *(f"{gap.max():.1e} (step {gap.argmax() + 1})" for gap in gaps.values()))
+    table.add_row("allowed", *(f"{TOLERANCE[name]:.0e}" for name in gaps))
+    return table
 
 
 def main() -> int:
@@ -113,18 +120,14 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     gaps = differences(expected, found)
-    limits = {name: allowed(name, options.steps) for name in gaps}
     failed = int((expected.failed | found.failed).sum())
-    agree = not failed and all((gaps[name] <= limits[name]).all() for name in gaps)
+    agree = not failed and all(gap.max() <= TOLERANCE[name] for name, gap in gaps.items())
     if options.json:
-        curves = {name: {"difference": gaps[name].tolist(), "tolerance": limits[name].tolist()} for name in gaps}
-        print(json.dumps({"rollouts": options.rollouts, "failed": failed, "agree": agree, **curves}, indent=1))
+        steps = {name: gap.tolist() for name, gap in gaps.items()}
+        print(json.dumps({"agree": agree, "failed": failed, "tolerance": TOLERANCE, "difference": steps}, indent=1))
     else:
-        table = Table("step", *(f"{name} (allowed)" for name in gaps), title="largest difference, GPU - CPU")
-        for step in sorted({s for s in SHOWN if s < options.steps} | {options.steps}):
-            table.add_row(str(step), *(f"{gaps[name][step - 1]:.1e} ({limits[name][step - 1]:.0e})" for name in gaps))
-        Console().print(table)
-        print(f"{options.rollouts} rollouts, {failed} failed: {'agree' if agree else 'DISAGREE'}")
+        Console().print(table_of(gaps))
+        print(f"{options.rollouts} rollouts, {failed} failed: the backends {'agree' if agree else 'DISAGREE'}")
     return 0 if agree else 1
 
 

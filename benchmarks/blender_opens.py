@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -33,11 +34,16 @@ def main() -> int:
     if options.inside_blender:
         print(json.dumps(opened(Path(options.inside_blender), json.loads(options.frames))))
         return 0
-    rows = [
-        compared(name, motion, format_, options)
-        for name, motion in _motions(options).items()
-        for format_ in options.format
-    ]
+    from gambol.errors import GambolError
+
+    try:
+        motions = _motions(options)
+        rows = [
+            compared(name, motion, format_, options) for name, motion in motions.items() for format_ in options.format
+        ]
+    except GambolError as error:
+        print(error, file=sys.stderr)
+        return 2
     if options.json:
         print(json.dumps(rows, indent=2))
     else:
@@ -77,7 +83,8 @@ def compared(name: str, motion: Motion, format_: str, options: argparse.Namespac
 
     from gambol.motion.formats import write
 
-    frames = sorted(np.random.default_rng(options.seed).integers(0, len(motion), CHECKED_FRAMES).tolist())
+    rng = np.random.default_rng(options.seed)
+    frames = sorted(rng.choice(len(motion), min(CHECKED_FRAMES, len(motion)), replace=False).tolist())
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"motion.{format_}"
         write(motion, path)
@@ -87,20 +94,20 @@ def compared(name: str, motion: Motion, format_: str, options: argparse.Namespac
         last = (ran.stderr.strip() or ran.stdout.strip() or "it said nothing").splitlines()[-1]
         return {"motion": name, "format": format_, "passed": False, "problem": f"Blender's interpreter failed: {last}"}
     found = json.loads(ran.stdout.strip().splitlines()[-1])
-    expected = _expected(motion, format_)
-    missing = sorted(set(expected) - set(found["heads"][0]))
+    expected = [_expected(motion, format_, frame) for frame in frames]
+    missing = sorted(set(expected[0]) - set(found["heads"][0]))
     # Blender's importers turn Y up, Z forward (as both formats have it) to Z up, -Y forward
     errors = [
-        np.linalg.norm(np.array([-here[1], here[0], here[2]]) - expected[bone][frame])
-        for frame, heads in zip(frames, found["heads"], strict=True)
+        np.linalg.norm(np.array([-here[1], here[0], here[2]]) - wanted[bone])
+        for wanted, heads in zip(expected, found["heads"], strict=True)
         for bone, here in heads.items()
-        if bone in expected
+        if bone in wanted
     ]
     worst = float(max(errors, default=np.inf))
     row = {
         "motion": name,
         "format": format_,
-        "bones": [found["bones"], len(expected)],
+        "bones": [found["bones"], len(expected[0])],
         "frames": [found["frames"], len(motion)],
         "fps": found["fps"],
         "checked_frames": frames,
@@ -116,18 +123,25 @@ def compared(name: str, motion: Motion, format_: str, options: argparse.Namespac
     return {**row, "passed": not problems, "problem": "; ".join(problems)}
 
 
-def _expected(motion: Motion, format_: str) -> dict[str, Any]:
-    """Where (T, 3) each bone must be, by its name in the file."""
-    name = motion.scene.main_character
-    span, model, positions = motion.scene.spans[name], motion.scene.model, motion.poses().positions
-    bodies = {model.body(body).name.removeprefix(f"{name}/"): positions[:, body] for body in span.bodies}
-    if format_ == "glb":
-        return bodies
+def _expected(motion: Motion, format_: str, frame: int) -> dict[str, Any]:
+    """Where (3,) each bone must be at a frame, by its name in the file.
+
+    A glTF joint is a body's frame. A BVH joint is a point that a body turns about: it has the body's name, or that of
+    the hinge where the body has further ones elsewhere (with ``_joint`` where a body is called so).
+    """
     from gambol.motion.skeletal import skeletal_clip
 
-    clip = skeletal_clip(motion)
-    joints = clip.global_frames()[0]
-    return {joint: bodies.get(joint, joints[:, k]) for k, joint in enumerate(clip.skeleton.names)}
+    name, model = motion.scene.main_character, motion.scene.model
+    span, positions = motion.scene.spans[name], motion.poses().positions[frame]
+    if format_ == "glb":
+        return {model.body(body).name.removeprefix(f"{name}/"): positions[body] for body in span.bodies}
+    anchors, points = motion.state_at(frame).xanchor, {}
+    for hinge in range(model.njnt):
+        points |= dict.fromkeys((model.joint(hinge).name, f"{model.joint(hinge).name}_joint"), anchors[hinge])
+    for body in span.bodies:
+        last = model.body_jntadr[body] + model.body_jntnum[body] - 1
+        points[model.body(body).name] = anchors[last] if model.body_jntnum[body] else positions[body]
+    return {joint: points[f"{name}/{joint}"] for joint in skeletal_clip(motion).skeleton.names}
 
 
 def _motions(options: argparse.Namespace) -> dict[str, Motion]:
@@ -183,6 +197,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--frames", default="[]", help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.format = options.format or ["bvh", "glb"]
+    if shutil.which(options.python) is None:
+        parser.error(f"--python: {options.python} cannot be run")
     return options
 
 

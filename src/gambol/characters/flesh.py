@@ -124,7 +124,7 @@ def _capsules(anatomy: Anatomy, joint: int) -> list[tuple[Array, Array, float]]:
 def _with_bars(
     anatomy: Anatomy, joint: int, capsules: list[tuple[Array, Array, float]]
 ) -> list[tuple[Array, Array, float]]:
-    """The pelvis as one bar between the hip sockets where both thighs hang on it, the chest with one at the shoulders."""
+    """The pelvis as one bar between the hip sockets if both thighs hang on it, the chest with one at the shoulders."""
     skeleton = anatomy.skeleton
     below = skeleton.children[joint]
     if anatomy.roles[joint] == "pelvis":

@@ -24,6 +24,7 @@ Picture = NDArray[np.uint8]
 MAX_SIDE = 8192  # pixels
 _ZENITH, _HORIZON = np.array([0.62, 0.75, 0.89]), np.array([0.93, 0.95, 0.97])
 _GRID_COLOUR = np.array([1.0, 1.0, 1.0, 0.85], np.float32)
+_GRID_REACH = 60  # lines to each side
 # In units of the camera's distance, so that a picture looks the same from near and far.
 _NEAR, _FOG_FROM, _FOG_TO, _SKY, _FAR = 0.02, 2.0, 9.0, 20.0, 30.0
 
@@ -38,7 +39,9 @@ class Canvas:
         width, height = checked_size(size)
         self._model = model = _dressed(model, camera, size)
         self._camera, self._rect = camera, mujoco.MjrRect(0, 0, width, height)
-        self._data, self._scene = mujoco.MjData(model), mujoco.MjvScene(model, maxgeom=model.ngeom + 2000)
+        planes = int(np.sum(model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE))
+        room = 2 * model.ngeom + 1000 + planes * 2 * (2 * _GRID_REACH + 1)
+        self._data, self._scene = mujoco.MjData(model), mujoco.MjvScene(model, maxgeom=room)
         self._option = mujoco.MjvOption()
         self._option.sitegroup[:] = 0
         self._context, self._renderer = _opened(model, width, height)
@@ -72,10 +75,8 @@ class Canvas:
         self._add_backdrop(lookat)
         self._add_grids(lookat)
         self._add_lights(lookat)
-        colours, depths = (
-            np.empty((rect.height, rect.width, 3), np.uint8),
-            np.empty((rect.height, rect.width), np.float32),
-        )
+        colours = np.empty((rect.height, rect.width, 3), np.uint8)
+        depths = np.empty((rect.height, rect.width), np.float32)
         self._context.make_current()  # another canvas may have drawn meanwhile
         mujoco.mjr_render(rect, scene, self._renderer)
         mujoco.mjr_readPixels(colours, depths, rect, self._renderer)
@@ -109,7 +110,7 @@ class Canvas:
         """Lines a metre apart on every plane, or ten where metres would be too small to tell apart."""
         model, data, distance = self._model, self._data, self._camera.distance
         spacing = 1.0 if distance < 20 else 10.0
-        reach = np.ceil(min(_FOG_TO * distance / spacing, 60))
+        reach = np.ceil(min(_FOG_TO * distance / spacing, _GRID_REACH))
         lines = spacing * np.arange(-reach, reach + 1)
         for geom in drawing.visible(model):
             if model.geom_type[geom] != mujoco.mjtGeom.mjGEOM_PLANE or drawing.textured(model, int(geom)):

@@ -26,6 +26,9 @@ _SAME_PLACE = 1e-9
 _LEAST_TIP, _USUAL_TIP = 0.01, 0.05
 """Metres: a branch whose last body ends closer than the first gets a tip this long, so that its bone can be seen."""
 _STRETCH = 1e-3
+"""Metres that a bone may change its length without a word."""
+_SAME_LENGTH = 1e-4
+"""Legs whose lengths differ by less than this share are the same; a rig's own are rounded in its MJCF."""
 _FREE, _BALL, _SLIDE, _HINGE = (
     mujoco.mjtJoint.mjJNT_FREE,
     mujoco.mjtJoint.mjJNT_BALL,
@@ -56,8 +59,8 @@ def rig_motion(
 ) -> Motion:
     """A clip as a motion, on the rig of its own skeleton or on a given one with the same joints.
 
-    On a given rig every joint turns as in the clip, and the root's path is scaled by the lengths of the legs. ``ground``
-    puts the lowest point of the body on the floor (see :func:`grounded`).
+    On a given rig every joint turns as in the clip, and the root's path is scaled by the lengths of the legs.
+    ``ground`` puts the lowest point of the body on the floor (see :func:`grounded`).
     """
     clip, stretched = clip.rigid()
     told = [notes] if notes else []
@@ -67,7 +70,7 @@ def rig_motion(
         character = from_skeleton(clip)
     else:
         own, given = Anatomy.of(clip.skeleton).leg_length, Anatomy.of(skeleton_of(character)).leg_length
-        if own > 0 and given > 0:
+        if own > 0 and given > 0 and abs(given / own - 1) > _SAME_LENGTH:
             clip = replace(clip, root=clip.root * (given / own))
     qpos = joint_angles(character, clip)
     motion = Motion(Scene.alone(character), clip.dt, qpos, source=Source.now(notes="; ".join(told)))

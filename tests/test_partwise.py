@@ -1,0 +1,176 @@
+"""Predictive sampling: splines, costs, determinism, success and honest failure."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gambol
+from gambol.errors import InputError
+from gambol.goals import Keyframe, load_task
+from gambol.partwise.progress import KeyframeProgress
+from gambol.partwise.sensing import instrument
+from gambol.partwise.spline import spline_matrix
+from gambol.partwise.terms import TERMS, ContactPairs, Rolled, smooth_abs, term_costs, watched_frames
+from gambol.results import Progress, Status
+from gambol.sim import backend, pack_state
+
+STAY = {
+    "name": "stay",
+    "scene": "armchair",
+    "start": "sitting",
+    "keyframes": [
+        {
+            "name": "stay",
+            "style": "relaxed",
+            "pairs": [{"body": "pelvis", "point": [0, 0, -0.09], "on": "armchair/seat", "at": [-0.08, 0, 0.05]}],
+            "tolerance": 0.3,
+            "sustain": 0.1,
+            "limit": 2,
+        }
+    ],
+    "settings": {"rollouts": 8},
+}
+
+
+def test_splines_pass_through_their_knots_and_keep_constants() -> None:
+    rng = np.random.default_rng(0)
+    for knots in (1, 2, 3, 6):
+        values = rng.normal(size=(knots, 4))
+        np.testing.assert_allclose(spline_matrix(knots, np.arange(knots, dtype=float)) @ values, values, atol=1e-12)
+        phases = np.linspace(-1, knots + 1, 50)
+        np.testing.assert_allclose(spline_matrix(knots, phases).sum(1), 1.0)
+
+
+def test_splines_are_smooth() -> None:
+    phases = np.linspace(0, 4, 4001)
+    curve = spline_matrix(5, phases) @ np.random.default_rng(1).normal(size=5)
+    slope = np.diff(curve) / np.diff(phases)
+    assert np.abs(np.diff(slope)).max() < 0.05
+
+
+def test_contact_cost_is_equation_5() -> None:
+    d = np.array([[0.3, 0.0, -0.4]])
+    assert smooth_abs(d)[0] == pytest.approx(sum(np.sqrt(x * x + 0.01) - 0.1 for x in (0.3, 0.0, -0.4)))
+
+
+def rolled_at_start(task_data: dict, **weights: float) -> tuple[np.ndarray, Rolled]:
+    data = {**task_data, "keyframes": [{**task_data["keyframes"][0], "weights": {"contact": 0, "joint_velocity": 0, "control": 0, "com_velocity": 0, "upright_left_foot": 0, "upright_right_foot": 0, **weights}}]}  # fmt: skip
+    task = load_task(data)
+    assert task.keyframes is not None
+    senses = instrument(task.world, watched_frames(task.keyframes), timestep=1e-4)
+    state = pack_state(senses.model, task.initial_qpos(), np.zeros(senses.model.nv))
+    with backend("cpu", senses.model) as cpu:
+        out = cpu.rollout(state, np.zeros((1, 1, senses.model.nu)))
+    rolled = Rolled(
+        senses, out.sensors, out.qvel[..., 6:], np.full((1, 1, senses.model.nu), 0.5), task.keyframes[0], (1.4, 1.2)
+    )
+    return term_costs(rolled, ContactPairs(task.keyframes[0], senses))[0], rolled
+
+
+def test_terms_measure_what_appendix_a_says() -> None:
+    costs, rolled = rolled_at_start({**STAY, "start": "standing", "scene": None, "keyframes": [
+        {"pairs": [{"body": "pelvis", "on": "floor", "at": [0, 0, 1.0]}]}]}, upright_torso=1, head_height=2, com_feet=1, control=1)  # fmt: skip
+    named = dict(zip(TERMS, costs, strict=True))
+    head = rolled.senses.position(rolled.sensors, "head")[0, 0, 2]
+    assert named["upright_torso"] == pytest.approx(0.0, abs=1e-9)
+    assert named["head_height"] == pytest.approx(2 * smooth_abs(np.array([head - 1.4])))
+    assert named["control"] == pytest.approx(21 * 0.09 * (np.cosh(0.5 / 0.3) - 1))
+    assert named["com_feet"] < 0.05
+    assert named["knee_feet"] == 0.0
+
+
+def test_contact_pairs_are_measured_in_their_frames() -> None:
+    """A point given on a tilted solid is where MuJoCo has it."""
+    import mujoco
+
+    task = load_task({**STAY, "keyframes": [{"pairs": [{"body": "torso", "on": "armchair/back", "at": [0.05, 0.1, 0.2]}]}]})
+    assert task.keyframes is not None
+    senses = instrument(task.world, watched_frames(task.keyframes))
+    data = mujoco.MjData(senses.model)
+    data.qpos[:] = task.initial_qpos()
+    mujoco.mj_forward(senses.model, data)
+    target = data.geom("armchair/back").xpos + data.geom("armchair/back").xmat.reshape(3, 3) @ [0.05, 0.1, 0.2]
+    expected = data.body("humanoid/torso").xpos - target
+    (measured,) = ContactPairs(task.keyframes[0], senses).displacements(data.sensordata)
+    np.testing.assert_allclose(measured, expected, atol=1e-9)
+
+
+def test_keyframes_are_reached_by_holding_them() -> None:
+    two = [Keyframe(pairs=[{"body": "pelvis"}], tolerance=0.1, sustain=0.2, limit=1.0)] * 2
+    progress = KeyframeProgress(two)
+    near, far = np.array([[0.05, 0, 0]]), np.array([[0.5, 0, 0]])
+    for displacement in [near, far, near, near]:
+        progress.update(displacement, 0.1)
+    assert progress.index == 1, "held for 0.2 s after the interruption"
+    for _ in range(11):
+        progress.update(far, 0.1)
+    assert progress.failed
+    assert progress.closest == pytest.approx(0.5)
+
+
+def test_the_same_seed_gives_the_same_motion_at_any_number_of_threads() -> None:
+    runs = [gambol.solve(load_task(STAY, [f"threads={threads}"]), seed=5) for threads in (1, 2)]
+    np.testing.assert_array_equal(runs[0].motion.qpos, runs[1].motion.qpos)
+    other = gambol.solve(load_task(STAY), seed=6)
+    assert not np.array_equal(runs[0].motion.qpos, other.motion.qpos)
+
+
+def test_success_comes_with_motion_controls_contacts_and_source() -> None:
+    heard: list[Progress] = []
+    result = gambol.solve(STAY, seed=1, progress=heard.append)
+    assert result.report.status is Status.SUCCESS
+    motion = result.motion
+    assert motion.ctrl is not None
+    assert motion.contacts is not None
+    assert np.abs(motion.ctrl).max() <= 1.0
+    assert motion.duration == pytest.approx(result.report.sim_seconds)
+    assert motion.source.method == "predictive-sampling"
+    assert motion.source.versions["mujoco"]
+    assert heard
+    held = motion.contacts.force[:, 2]
+    assert np.abs(held).sum() > 0
+
+
+def test_replaying_the_controls_gives_the_recorded_states() -> None:
+    """What is recorded is what happened: open-loop replay reproduces the run."""
+    import mujoco
+
+    motion = gambol.solve(STAY, seed=2).motion
+    model = motion.scene.model
+    data = mujoco.MjData(model)
+    data.qpos[:] = motion.qpos[0]
+    mujoco.mj_forward(model, data)
+    assert motion.ctrl is not None
+    for t in range(len(motion) - 1):
+        data.ctrl[:] = motion.ctrl[t]
+        mujoco.mj_step(model, data)
+        mujoco.mj_forward(model, data)
+    np.testing.assert_allclose(data.qpos, motion.qpos[-1], atol=1e-9)
+
+
+def test_an_unreachable_keyframe_is_reported_with_the_closest_distance() -> None:
+    task = {**STAY, "keyframes": [{"name": "moon", "pairs": [{"body": "pelvis", "on": "floor", "at": [0, 0, 50]}], "limit": 0.1}]}
+    result = gambol.solve(task, seed=0)
+    assert result.report.status is Status.FAILED
+    assert "moon" in result.report.advice
+    assert "closest" in result.report.advice
+    assert len(result.motion) > 10, "the motion so far is kept"
+
+
+def test_characters_without_landmarks_are_refused() -> None:
+    with pytest.raises(InputError, match="landmarks"):
+        gambol.solve({**STAY, "character": "quadruped", "start": "standing", "keyframes": [{"pairs": [{"body": "torso"}]}]})
+
+
+def test_wrong_settings_and_methods_are_refused() -> None:
+    with pytest.raises(InputError, match="settings.rolouts: unknown key"):
+        gambol.solve(load_task(STAY, ["rolouts=3"]))
+    with pytest.raises(InputError, match="settings.rollouts"):
+        gambol.solve(load_task(STAY, ["rollouts=1"]))
+    with pytest.raises(InputError, match="no method named"):
+        gambol.solve(STAY, method="magic")
+    with pytest.raises(InputError, match="fulfils keyframes"):
+        gambol.solve({"windows": [{"objectives": [{"term": "x"}]}]}, method="predictive-sampling")
+    with pytest.raises(InputError, match="seed"):
+        gambol.solve(STAY, seed=-1)
