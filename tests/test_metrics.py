@@ -34,13 +34,15 @@ def _brick(half: tuple[float, float, float] = (0.2, 0.2, 0.1)) -> Character:
     return Character("brick", xml, patches={"foot": Patch("brick", ((x, y, -z), (-x, -y, -z)))}).verified()
 
 
-def _crane(kind: str = '<motor joint="arm" gear="20" ctrllimited="true" ctrlrange="-1 1"/>') -> Character:
+def _crane(
+    actuator: str = '<motor name="arm" joint="arm" gear="20" ctrllimited="true" ctrlrange="-1 1"/>',
+) -> Character:
     """A heavy base with an arm along x: 2 kg, its centre 0.5 m from a hinge about y with a range of ±30 degrees."""
     xml = f"""<mujoco><worldbody><body name="base"><freejoint name="root"/>
       <geom name="base" type="box" size="0.8 0.4 0.1" mass="100"/>
       <body name="arm" pos="0 0 0.5"><joint name="arm" axis="0 1 0" range="-30 30" limited="true"/>
         <geom name="arm" type="capsule" fromto="0.4 0 0 0.6 0 0" size="0.03" mass="2"/></body></body></worldbody>
-      <actuator>{kind.replace("<", '<').replace(" joint", ' name="arm" joint')}</actuator></mujoco>"""
+      <actuator>{actuator}</actuator></mujoco>"""
     return Character("crane", xml, patches={"foot": Patch("base", ((0.0, 0.0, -0.1),))}).verified()
 
 
@@ -144,26 +146,18 @@ def test_overlap_of_known_depth() -> None:
 
 
 def test_overlap_with_itself() -> None:
-    motion = _still(_crane(), 0.1, 3)
-    assert _value(motion, "self_penetration") == 0.0
-    folded = motion.qpos.copy()
-    # the arm's tip, 0.6 m from a hinge 0.4 m above the base's top, dives below it: capsule of 0.03 m
-    folded[:, -1] = np.pi / 2
-    xml = _crane().xml.replace("<actuator>", "").replace("</actuator>", "")
-    loose = replace(_crane(), xml=xml[: xml.index("<motor")] + "</mujoco>")
-    # parents and children never touch, so a link is put between them
-    loose = replace(
-        loose,
-        xml=loose.xml.replace('<body name="arm" pos="0 0 0.5">', '<body name="mast"><body name="arm" pos="0 0 0.5">')
-        .replace("</body></body></worldbody>", "</body></body></body></worldbody>")
-        .replace('<body name="mast">', '<body name="mast"><joint name="mast" axis="0 0 1"/><geom size="0.001" mass="0.1"/>'),
-    )
-    scene = Scene.alone(loose)
-    qpos = np.tile(scene.initial_qpos(), (2, 1))
-    qpos[:, 2], qpos[1, -1] = 5.0, np.pi / 2
-    metrics = measure(Motion(scene, DT, qpos), ["self_penetration", "self_penetration_mean", "penetration"])
-    assert metrics["self_penetration"].value == pytest.approx(230.0, abs=2.0)
-    assert metrics["self_penetration_mean"].value == pytest.approx(115.0, abs=1.0)
+    """A ball of 5 cm on a pole comes down to 3 cm above the base it stands on."""
+    xml = """<mujoco><worldbody><body name="base"><freejoint name="root"/>
+      <geom name="base" type="box" size="0.5 0.5 0.1" mass="10"/>
+      <body name="pole" pos="0 0 0.2"><joint name="turn" axis="0 0 1"/><geom type="sphere" size="0.001" mass="0.1"/>
+        <body name="ball"><joint name="sink" type="slide" axis="0 0 -1"/>
+          <geom name="ball" type="sphere" size="0.05" mass="1"/></body></body></body></worldbody></mujoco>"""
+    motion = _still(Character("press", xml), 3.0, 2)
+    qpos = motion.qpos.copy()
+    qpos[1, -1] = 0.07
+    metrics = measure(replace(motion, qpos=qpos), ["self_penetration", "self_penetration_mean", "penetration"])
+    assert metrics["self_penetration"].value == pytest.approx(20.0)
+    assert metrics["self_penetration_mean"].value == pytest.approx(10.0)
     assert metrics["penetration"].value == 0.0
 
 
@@ -202,10 +196,10 @@ def test_a_joint_beyond_its_range_by_known_degrees() -> None:
 @pytest.mark.parametrize(
     ("actuator", "control", "excess"),
     [
-        ('<motor joint="arm" gear="20" ctrllimited="true" ctrlrange="-1 1"/>', 1.5, 0.5),
-        ('<motor joint="arm" gear="20" ctrllimited="true" ctrlrange="-1 1"/>', -1.0, 0.0),
-        ('<position joint="arm" kp="100" forcelimited="true" forcerange="-40 40"/>', 1.0, 1.5),
-        ('<position joint="arm" kp="100" forcelimited="true" forcerange="-40 40"/>', -0.3, 0.0),
+        ('<motor name="arm" joint="arm" gear="20" ctrllimited="true" ctrlrange="-1 1"/>', 1.5, 0.5),
+        ('<motor name="arm" joint="arm" gear="20" ctrllimited="true" ctrlrange="-1 1"/>', -1.0, 0.0),
+        ('<position name="arm" joint="arm" kp="100" forcelimited="true" forcerange="-40 40"/>', 1.0, 1.5),
+        ('<position name="arm" joint="arm" kp="100" forcelimited="true" forcerange="-40 40"/>', -0.3, 0.0),
     ],
 )
 def test_controls_that_ask_for_more_than_there_is(actuator: str, control: float, excess: float) -> None:
@@ -215,7 +209,7 @@ def test_controls_that_ask_for_more_than_there_is(actuator: str, control: float,
 
 @pytest.mark.parametrize("gear", [4.0, 8.0, 20.0])
 def test_holding_an_arm_out_needs_the_torque_of_its_weight(gear: float) -> None:
-    motor = f'<motor joint="arm" gear="{gear}" ctrllimited="true" ctrlrange="-1 1"/>'
+    motor = f'<motor name="arm" joint="arm" gear="{gear}" ctrllimited="true" ctrlrange="-1 1"/>'
     needed = 2.0 * G * 0.5
     assert _value(_still(_crane(motor), 0.1), "torque_excess") == pytest.approx(max(needed / gear - 1, 0), abs=1e-3)
 
@@ -235,7 +229,7 @@ def test_controls_that_sweep_their_range() -> None:
     sweep = np.linspace(-1, 1, 51)[:, None]
     assert _value(replace(motion, ctrl=sweep), "control_roughness") == pytest.approx(1.0)
     assert _value(replace(motion, ctrl=0 * sweep), "control_roughness") == 0.0
-    servo = _still(_crane('<position joint="arm" kp="100"/>'), 0.1, 51)
+    servo = _still(_crane('<position name="arm" joint="arm" kp="100"/>'), 0.1, 51)
     assert _value(replace(servo, ctrl=sweep), "control_roughness") == pytest.approx(2 / np.deg2rad(60))
 
 
@@ -292,14 +286,14 @@ def test_standing_is_explained_by_forces_that_could_be() -> None:
 
 
 def test_friction_explains_only_so_much() -> None:
-    """On ground of friction one, half of gravity is a push it can give; two gravities are 1/√2 of the weight too much."""
+    """On ground of friction one half of gravity is a push it can give; two gravities are 1/√2 of it too much."""
     plate, time = _brick((2.0, 2.0, 0.02)), np.arange(20) * DT
     gentle = _with(_still(plate, 0.02), x=0.25 * G * time**2)
     violent = _with(_still(plate, 0.02), x=G * time**2)
     assert _value(gentle, "momentum_residual") < 1e-3
     assert _value(violent, "momentum_residual") == pytest.approx(1 / np.sqrt(2), abs=0.05)
-    sucked = _with(_still(plate, 0.02), z=0.0 * time)
-    assert _value(sucked, "momentum_residual") < 1e-3
+    pulled = _with(_still(plate, 0.02), z=-G * time**2)
+    assert _value(pulled[:3], "momentum_residual") == pytest.approx(1.0, abs=1e-3)
 
 
 def test_a_body_beyond_its_support_should_topple() -> None:
@@ -308,8 +302,8 @@ def test_a_body_beyond_its_support_should_topple() -> None:
     balanced = _with(over, x=np.full(20, 0.3))
     toppling = _with(over, x=np.full(20, 0.8))
     assert _value(balanced, "angular_momentum_residual") < 1e-3
-    lever = _value(toppling, "angular_momentum_residual")
-    assert lever + 0.3 * _value(toppling, "momentum_residual") > 0.1
+    assert 0.4 < _value(toppling, "momentum_residual") < 0.6
+    assert 0.08 < _value(toppling, "angular_momentum_residual") < 0.15
 
 
 def test_the_best_forces_satisfy_the_optimality_conditions() -> None:
@@ -371,7 +365,7 @@ def test_what_cannot_be_measured_gives_a_reason(frames: int, height: float) -> N
         assert metric.good
         assert (metric.value is None) == bool(metric.reason)
         assert metric.value is None or np.isfinite(metric.value)
-        assert metric.curve is None or metric.curve.shape == (frames,) or metric.name == "torque_excess"
+        assert metric.curve is None or metric.curve.shape == (frames,)
 
 
 def test_one_character_of_several() -> None:

@@ -27,9 +27,14 @@ def check(file: FileArgument, json: JsonOption = False) -> None:
 
     measured = measure(read(file))
     if json:
-        print_json({name: metric.as_json() for name, metric in measured.items()})
+        told = {n: {"value": m.value, "unit": m.unit, "good": m.good, "reason": m.reason} for n, m in measured.items()}
+        print_json(told)
         return
-    print_figures(f"{file.name}", {name: str(metric) for name, metric in measured.items()})
+    table = {}
+    for name, metric in measured.items():
+        found = f"not measured: {metric.reason}" if metric.value is None else f"{metric.value:.4g} {metric.unit}"
+        table[name] = f"{found:<24} ({metric.good})"
+    print_figures(file.name, table)
 
 
 def info(file: FileArgument, json: JsonOption = False) -> None:

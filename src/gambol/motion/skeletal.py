@@ -77,7 +77,7 @@ def rig_motion(
     return grounded(motion) if ground else motion
 
 
-def grounded(motion: Motion, *, percentile: float = 5.0) -> Motion:
+def grounded(motion: Motion, *, percentile: float = 20.0) -> Motion:
     """The motion raised or lowered as a whole so that its lowest solids rest on the floor at height zero.
 
     The lowest point of each frame is found, and the low ``percentile`` of these heights becomes zero: frames in the air

@@ -111,7 +111,7 @@ def actuator_limits(model: mujoco.MjModel) -> Array:
 
 
 def _needed_torques(subject: Subject) -> tuple[Array, Array]:
-    """Torques (T - 2, n) at driven joints by inverse dynamics at the inner frames, and the actuators' limits (n, 2)."""
+    """Torques (T, n) at driven joints by inverse dynamics, NaN at both ends, and the actuators' limits (n, 2)."""
     require_frames(subject, 3, "inverse dynamics")
     model, motion = subject.model, subject.motion
     bounds = _joint_torque_limits(subject)
@@ -122,14 +122,14 @@ def _needed_torques(subject: Subject) -> tuple[Array, Array]:
     frame, body, position, force = _contact_forces(subject)
     starts = np.searchsorted(frame, np.arange(len(motion) + 1))
     acceleration, jacobian = subject.rate(subject.velocities), np.zeros((3, model.nv))
-    torques = np.empty((len(motion) - 2, model.nv))
+    torques = np.full((len(motion), model.nv), np.nan)
     for t in range(1, len(motion) - 1):
         data.qpos[:], data.qvel[:], data.qacc[:] = motion.qpos[t], subject.velocities[t], acceleration[t]
         mujoco.mj_inverse(plain, data)
-        torques[t - 1] = data.qfrc_inverse
+        torques[t] = data.qfrc_inverse
         for k in range(starts[t], starts[t + 1]):
             mujoco.mj_jac(plain, data, jacobian, None, position[k], int(body[k]))
-            torques[t - 1] -= force[k] @ jacobian
+            torques[t] -= force[k] @ jacobian
     return torques[:, list(bounds)], np.array(list(bounds.values()))
 
 

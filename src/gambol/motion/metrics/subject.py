@@ -77,10 +77,10 @@ class Subject:
     def velocities(self) -> Array:
         """(T, nv) of the whole scene; differences of positions carried on to both ends where none are recorded."""
         speeds = self.motion.velocities
-        if self.motion.qvel is None and len(speeds) >= 4:
-            # one-sided differences belong half a frame further in, which would read as a false acceleration
+        if self.motion.qvel is None and len(speeds) >= 3:
+            # the difference of the first two positions is the mean of their speeds, not the first one's
             speeds = speeds.copy()
-            speeds[0], speeds[-1] = 2 * speeds[1] - speeds[2], 2 * speeds[-2] - speeds[-3]
+            speeds[0], speeds[-1] = 2 * speeds[0] - speeds[1], 2 * speeds[-1] - speeds[-2]
         return speeds
 
     @cached_property
