@@ -12,7 +12,7 @@ from gambol.characters import build
 from gambol.motion import Motion
 from gambol.motion.formats import csv as table
 from gambol.scenes import Scene
-from test_glb import furnished_scene, swaying
+from samples import furnished_scene, swaying
 
 
 @pytest.fixture(scope="module")

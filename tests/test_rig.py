@@ -144,14 +144,26 @@ def test_rigs_are_symmetric_and_stand(naming: str) -> None:
 
 
 def test_cmu_clavicle_without_length_and_hip_joints() -> None:
-    names = ("Hips", "LHipJoint", "LeftUpLeg", "LeftLeg", "LeftFoot", "RHipJoint", "RightUpLeg", "RightLeg", "RightFoot")
+    names = (
+        "Hips",
+        "LHipJoint",
+        "LeftUpLeg",
+        "LeftLeg",
+        "LeftFoot",
+        "RHipJoint",
+        "RightUpLeg",
+        "RightLeg",
+        "RightFoot",
+    )
     names += ("LowerBack", "Spine", "Neck", "Head", "LeftHand", "LeftFingerBase", "LThumb")
     offsets = [(0, 0, 1), (0, 0, 0), (0.05, 0.1, -0.1), (0, 0, -0.4), (0, 0, -0.4)]
     offsets += [(0, 0, 0), (0.05, -0.1, -0.1), (0, 0, -0.4), (0, 0, -0.4)]
     offsets += [(0, 0, 0), (0, 0, 0.3), (0, 0, 0.2), (0, 0, 0.1), (0, 0.4, 0), (0, 0, 0), (0, 0, 0)]
     skeleton = Skeleton(names, (-1, 0, 1, 2, 3, 0, 5, 6, 7, 0, 9, 10, 11, 10, 13, 13), np.array(offsets))
     anatomy = Anatomy.of(skeleton)
-    assert anatomy.roles[1] == "pelvis" and anatomy.roles[2] == "thigh" and anatomy.roles[14:] == ("finger", "finger")
+    assert anatomy.roles[1] == "pelvis"
+    assert anatomy.roles[2] == "thigh"
+    assert anatomy.roles[14:] == ("finger", "finger")
     model = from_skeleton(skeleton).model
     assert model.body_mass[1:].min() > 1e-3
     assert model.body_inertia[1:].min() > 0
@@ -186,8 +198,8 @@ def test_a_clip_on_its_rig_is_the_clip(naming: str) -> None:
 def test_motion_to_skeleton_and_back() -> None:
     clip = wiggle(biped())
     back = skeletal_clip(rig_motion(clip))
-    assert back.skeleton.names == clip.skeleton.names
-    np.testing.assert_allclose(back.global_frames()[0], clip.global_frames()[0], atol=2e-5)
+    order = [back.skeleton.names.index(name) for name in clip.skeleton.names]
+    np.testing.assert_allclose(back.global_frames()[0][:, order], clip.global_frames()[0], atol=2e-5)
     again = joint_angles(from_skeleton(clip), back)
     np.testing.assert_allclose(again, rig_motion(clip).qpos, atol=2e-5)
 
@@ -200,7 +212,8 @@ def test_still_joints_are_welded_but_limbs_never() -> None:
         rotations[:, skeleton.names.index(name)] = [1, 0, 0, 0]
     still = SkeletonClip(skeleton, clip.dt, clip.root, rotations)
     welded, free = from_skeleton(still), from_skeleton(still, weld=False)
-    assert welded.recipe is not None and welded.recipe["welded"] == ["mixamorig:LeftShoulder"]
+    assert welded.recipe is not None
+    assert welded.recipe["welded"] == ["mixamorig:LeftShoulder"]
     assert free.model.nu == welded.model.nu + 3
     with pytest.raises(InputError, match="the clip turns it"):
         joint_angles(welded, clip)
@@ -357,7 +370,8 @@ def test_archive_on_its_own_rig_and_on_the_mean_body() -> None:
     np.testing.assert_allclose(moved[0, 0, :2], 0, atol=1e-6)
     shared = archive.read(ARCHIVE, "02_01", character=mocap_humanoid())
     assert shared.scene.main_character == "mocap-humanoid"
-    assert len(shared) == len(own) and shared.dt == pytest.approx(1 / 30)
+    assert len(shared) == len(own)
+    assert shared.dt == pytest.approx(1 / 30)
     with pytest.raises(InputError, match="'02_01'"):
         archive.read(ARCHIVE, "02_1")
 
@@ -392,5 +406,6 @@ def test_archive_refuses_what_it_is_not(tmp_path: Path) -> None:
 
 
 def test_skeleton_of_a_character() -> None:
-    character = from_skeleton(biped())
-    np.testing.assert_allclose(skeleton_of(character).offsets[1:], biped().offsets[1:], atol=1e-6)
+    skeleton, found = biped(), skeleton_of(from_skeleton(biped()))
+    order = [found.names.index(name) for name in skeleton.names[1:]]
+    np.testing.assert_allclose(found.offsets[order], skeleton.offsets[1:], atol=1e-6)

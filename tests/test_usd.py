@@ -13,7 +13,7 @@ from gambol.characters import build
 from gambol.motion import Motion, Source
 from gambol.motion.formats import shapes, usd
 from gambol.scenes import Scene, parse_objects
-from test_glb import furnished_scene, swaying
+from samples import furnished_scene, swaying
 
 pxr = pytest.importorskip("pxr", reason="usd-core is not installed")
 from pxr import Gf, Tf, Usd, UsdGeom, UsdShade, UsdSkel, Vt  # noqa: E402

@@ -49,7 +49,7 @@ def resample(motion: Motion, dt: float) -> Motion:
         ctrl=None if motion.ctrl is None else motion.ctrl[before],
         mocap=mocap,
         contacts=None if motion.contacts is None else motion.contacts.at_frames(nearest.astype(int)),
-        source=_noted(motion.source, f"resampled to {dt:g} s"),
+        source=noted(motion.source, f"resampled to {dt:g} s"),
     )
 
 
@@ -87,7 +87,7 @@ def mirror(motion: Motion) -> Motion:
         ctrl=None if motion.ctrl is None else motion.ctrl[:, u_index] * u_sign,
         mocap=None if motion.mocap is None else motion.mocap * [*_MIRRORED_POINT, *_MIRRORED_QUAT],
         contacts=contacts,
-        source=_noted(motion.source, "mirrored"),
+        source=noted(motion.source, "mirrored"),
     )
 
 
@@ -105,7 +105,7 @@ def reverse(motion: Motion) -> Motion:
         ctrl=None,
         mocap=None if motion.mocap is None else motion.mocap[::-1],
         contacts=None if motion.contacts is None else motion.contacts.at_frames(frames),
-        source=_noted(motion.source, "reversed"),
+        source=noted(motion.source, "reversed"),
     )
 
 
@@ -114,7 +114,7 @@ def repeat(motion: Motion, times: int, *, blend: float = 0.2, align: bool = True
     if times < 1:
         raise InputError(f"must be at least 1 (given: {times!r})", key="times")
     whole = reduce(lambda done, each: concatenate(done, each, blend=blend, align=align), [motion] * times)
-    return replace(whole, source=_noted(motion.source, f"{times} times")) if times > 1 else motion
+    return replace(whole, source=noted(motion.source, f"{times} times")) if times > 1 else motion
 
 
 def concatenate(first: Motion, second: Motion, *, blend: float = 0.2, align: bool = True) -> Motion:
@@ -283,7 +283,7 @@ def _mirrored_geoms(model: mujoco.MjModel) -> np.ndarray:
     return found
 
 
-def _noted(source: Source, note: str) -> Source:
+def noted(source: Source, note: str) -> Source:
     """The source, with what was done since; mirroring again takes the word back."""
     notes = source.notes.split("; ") if source.notes else []
     notes = notes[:-1] if note == "mirrored" and notes[-1:] == [note] else [*notes, note]

@@ -15,7 +15,7 @@ import mujoco
 import numpy as np
 
 from gambol import files
-from gambol.motion.formats.shapes import UniqueNames
+from gambol.motion.formats.staging import UniqueNames
 from gambol.rotations import Array
 
 if TYPE_CHECKING:

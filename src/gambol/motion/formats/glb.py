@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gambol import files
-from gambol.motion.formats import shapes
-from gambol.motion.formats.shapes import Actor, Colour, Stage, Surface, Thing
+from gambol.motion.formats import staging
+from gambol.motion.formats.staging import Actor, Colour, Stage, Surface, Thing
 from gambol.rotations import Array, to_matrix
 from gambol.version import __version__
 
@@ -39,11 +39,11 @@ def write(motion: Motion, path: str | Path, *, fps: float = 30.0) -> None:
 
 def encoded(motion: Motion, *, fps: float = 30.0) -> bytes:
     """The bytes of the file."""
-    document = _Document(shapes.staged(motion, fps))
+    document = _Document(staging.staged(motion, fps))
     document.root["asset"] = {
         "version": "2.0",
         "generator": f"gambol {__version__}",
-        "extras": shapes.metadata(motion.source),
+        "extras": staging.metadata(motion.source),
     }
     text = json.dumps(document.root, separators=(",", ":"), allow_nan=False, ensure_ascii=False).encode()
     chunks = b""
@@ -70,7 +70,7 @@ class _Document:
         self.binary = bytearray()
         self.root: dict[str, Any] = {name: [] for name in ("nodes", "meshes", "materials", "accessors", "bufferViews")}
         self._materials: dict[Colour, int] = {}
-        self._unique = shapes.UniqueNames()
+        self._unique = staging.UniqueNames()
         self._channels: list[dict[str, Any]] = []
         self._samplers: list[dict[str, Any]] = []
         self._times = self._accessor(np.arange(stage.frames) / stage.fps, bounds=True)
@@ -96,8 +96,8 @@ class _Document:
         for joint, parent in zip(joints, actor.parents, strict=True):
             above = self.root["nodes"][joints[parent] if parent >= 0 else armature]
             above.setdefault("children", []).append(joint)
-        moved = shapes.changes(actor.local.positions, actor.rest.positions)
-        turned = shapes.changes(actor.local.quats, actor.rest.quats)
+        moved = staging.changes(actor.local.positions, actor.rest.positions)
+        turned = staging.changes(actor.local.quats, actor.rest.quats)
         for k, joint in enumerate(joints):
             if moved[k]:
                 self._animate(joint, "translation", axes(actor.local.positions[:, k]))

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gambol import files
-from gambol.motion.formats import shapes
-from gambol.motion.formats.shapes import Actor, Colour, Stage, Surface, Thing, UniqueNames
+from gambol.motion.formats import staging
+from gambol.motion.formats.staging import Actor, Colour, Stage, Surface, Thing, UniqueNames
 from gambol.rotations import Array, to_matrix
 from gambol.version import __version__
 
@@ -38,8 +38,8 @@ def write(motion: Motion, path: str | Path, *, fps: float = 30.0) -> None:
 
 def encoded(motion: Motion, *, fps: float = 30.0) -> str:
     """The text of the file."""
-    stage = shapes.staged(motion, fps)
-    source = json.dumps(shapes.metadata(motion.source), ensure_ascii=False)
+    stage = staging.staged(motion, fps)
+    source = json.dumps(staging.metadata(motion.source), ensure_ascii=False)
     header = [
         "#usda 1.0",
         "(",

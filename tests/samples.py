@@ -1,0 +1,44 @@
+"""Scenes and motions that several tests share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gambol.characters import build
+from gambol.motion import Motion
+from gambol.rotations import from_rotation_vector, multiply
+from gambol.scenes import Scene, parse_objects, place
+
+
+def furnished_scene() -> Scene:
+    """Two characters among furniture, a ball that rolls and a target that moves."""
+    objects, terrain = parse_objects({"armchair": {}, "ball": {"at": (1.0, 1.0)}, "target": {"at": (1.0, -1.0)}})
+    return Scene({"one": build("humanoid"), "two": build("athlete")}, objects, terrain)
+
+
+def swaying(scene: Scene, *, dt: float, frames: int = 60, seed: int = 0) -> Motion:
+    """Smooth waves on all coordinates, drawn from a seed."""
+    model, rng = scene.model, np.random.default_rng(seed)
+    times = dt * np.arange(frames)[:, None]
+
+    def waves(size: float, count: int) -> np.ndarray:
+        return size * np.sin(rng.uniform(2, 5, count) * times + rng.uniform(0, 2 * np.pi, count))
+
+    qpos = np.tile(place(scene), (frames, 1))
+    for joint in range(model.njnt):
+        start = int(model.jnt_qposadr[joint])
+        if model.jnt_type[joint] == 0:
+            qpos[:, start : start + 3] += waves(0.5, 3)
+            turns = from_rotation_vector(waves(1.5, 3))
+            qpos[:, start + 3 : start + 7] = multiply(turns, qpos[:, start + 3 : start + 7])
+        else:
+            qpos[:, start] += waves(0.8, 1)[:, 0]
+    mocap = None
+    if model.nmocap:
+        rest = np.concatenate(
+            [model.body_pos[model.body_mocapid >= 0], model.body_quat[model.body_mocapid >= 0]], axis=1
+        )
+        mocap = np.tile(rest, (frames, 1, 1))
+        mocap[..., :3] += waves(0.3, 3)[:, None]
+        mocap[..., 3:] = multiply(from_rotation_vector(waves(1.0, 3))[:, None], mocap[..., 3:])
+    return Motion(scene, dt, qpos, ctrl=np.concatenate([waves(0.5, 1)] * model.nu, axis=1), mocap=mocap)
