@@ -249,7 +249,9 @@ def test_recipes_survive_json(source: str) -> None:
         ({"parents": [-1, 5]}, "before its parent"),
         ({"parents": [-1, -1]}, "root"),
         ({"offsets": [[0, 0, 0], [0, float("nan"), 1]]}, "finite"),
-        ({"offsets": [[0, 0, 0], [0, 0, 0]]}, "millimetre"),
+        ({"offsets": [[0, 0, 0], [0, 0, 0]]}, "0 m large"),
+        ({"offsets": [[0, 0, 0], [0, 0, 1e200]]}, "m large"),
+        ({"ranges": {"b_x": [float("nan"), 1]}}, "degrees"),
         ({"offsets": "long"}, "not a skeleton"),
         ({"mass": -1}, "kg"),
         ({"mass": "heavy"}, "recipe"),
@@ -267,10 +269,10 @@ def test_wrong_recipes_are_input_errors(change: dict[str, object], match: str) -
 
 
 def test_creatures_without_known_names_get_bodies_too() -> None:
-    names = ("root", "a", "b", "c", "world", "x/y")
+    names = ("root", "a<&>", "b\"'", "ü", "world", "x/y\0")
     offsets = np.array([(0, 0, 0.5), (0.2, 0, 0), (0, 0.1, -0.4), (0, -0.1, -0.4), (-0.3, 0, 0), (-0.2, 0, 0.1)])
     character = from_skeleton(Skeleton(names, (-1, 0, 1, 1, 0, 4), offsets), name="thing")
-    assert character.bodies == ("root", "a", "b", "c", "world_", "x_y")
+    assert character.bodies == ("root", "a<&>", "b\"'", "ü", "world_", "x_y_")
     assert character.model.nu == 15
     assert "standing" not in character.poses
     assert character.mass > 0.1

@@ -36,12 +36,12 @@ class Sole:
     def geoms(self, name: str) -> tuple[Geom, ...]:
         """An inner and an outer capsule."""
         pairs = ((f"{name}_right_edge", -self.side), (f"{name}_left_edge", self.side))
-        return tuple(Geom.capsule(_vec(self.back + s), _vec(self.front + s), self.radius, n) for n, s in pairs)
+        return tuple(Geom.capsule(vec3(self.back + s), vec3(self.front + s), self.radius, n) for n, s in pairs)
 
     def corners(self) -> tuple[Vec3, ...]:
         """The four corner points that touch the ground."""
         down = -self.radius * self.up
-        return tuple(_vec(end + s + down) for end in (self.back, self.front) for s in (-self.side, self.side))
+        return tuple(vec3(end + s + down) for end in (self.back, self.front) for s in (-self.side, self.side))
 
 
 def soles_of(anatomy: Anatomy) -> dict[int, Sole]:
@@ -93,9 +93,9 @@ def geoms_of(anatomy: Anatomy, names: tuple[str, ...]) -> list[tuple[Geom, ...]]
         capsules = _with_bars(anatomy, joint, capsules)
         found.append(
             tuple(
-                Geom.capsule(_vec(start), _vec(end), radius, f"{name}_{k}" if k else name)
+                Geom.capsule(vec3(start), vec3(end), radius, f"{name}_{k}" if k else name)
                 if np.linalg.norm(end - start) > 1e-4
-                else Geom.sphere(_vec(start), radius, f"{name}_{k}" if k else name)
+                else Geom.sphere(vec3(start), radius, f"{name}_{k}" if k else name)
                 for k, (start, end, radius) in enumerate(capsules)
             )
         )
@@ -188,6 +188,7 @@ def _unit(vector: Array) -> Array:
     return vector / max(float(np.linalg.norm(vector)), 1e-12)
 
 
-def _vec(vector: Array) -> Vec3:
+def vec3(vector: Array) -> Vec3:
+    """A plain tuple of an array of three."""
     x, y, z = (float(v) for v in vector)
     return (x, y, z)

@@ -151,8 +151,8 @@ def still_joints(clip: SkeletonClip) -> tuple[str, ...]:
 
 
 def rig_name(joint: str) -> str:
-    """What the body of a joint is called: no '/', which scenes use to separate names, and never the world's name."""
-    name = joint.replace("/", "_")
+    """What the body of a joint is called: never as the world, nothing unprintable and no '/', which divides names."""
+    name = "".join(letter if letter.isprintable() and letter != "/" else "_" for letter in joint)
     return f"{name}_" if name == "world" else name
 
 

@@ -20,8 +20,8 @@ import numpy as np
 
 from gambol.characters import bvh
 from gambol.characters.blueprint import Blueprint, Geom, Joint, Link, Servo, Surface
-from gambol.characters.character import Character, Patch, Point, Pose, Vec3
-from gambol.characters.flesh import centre, geoms_of, lowest, masses_of, soles_of
+from gambol.characters.character import Character, Patch, Point, Pose
+from gambol.characters.flesh import centre, geoms_of, lowest, masses_of, soles_of, vec3
 from gambol.characters.hinges import (
     continuous_angles,
     hinge_angles,
@@ -50,6 +50,7 @@ _GAP = 0.004
 """Solids closer than this (metres) in the zero or standing pose belong together and never touch."""
 _SPARE = 2.0
 """Degrees a range widened for a clip leaves beyond the clip's own extremes."""
+_SIZES = (0.01, 100.0)
 MAX_JOINTS = 500
 _LANDMARK_ROLES = {
     "hip": "thigh",
@@ -75,8 +76,10 @@ def from_skeleton(
     With a clip, joint limits are widened to what the clip does; with ``weld``, joints that never turn in it are rigid.
     """
     if isinstance(source, (str, Path)):
-        name = name or Path(source).stem
-        source = bvh.load(source)
+        try:
+            return from_skeleton(bvh.load(source), name=name or Path(source).stem, mass=mass, weld=weld)
+        except InputError as error:
+            raise error.within(file=source) from None
     if isinstance(source, Skeleton):
         return _built(source, name or "rig", mass)
     clip, _ = source.rigid()
@@ -94,6 +97,8 @@ def from_recipe(recipe: Mapping[str, Any]) -> Character:
         mass = None if recipe.get("mass") is None else float(recipe["mass"])
         welded = tuple(str(name) for name in recipe.get("welded") or ())
         ranges = {str(k): (float(low), float(high)) for k, (low, high) in dict(recipe.get("ranges") or {}).items()}
+        if not all(np.isfinite(limits).all() and limits[0] <= limits[1] for limits in ranges.values()):
+            raise InputError("are degrees from low to high", key="ranges")
     except InputError as error:
         raise error.within(key="character") from None
     except (TypeError, ValueError) as error:
@@ -123,9 +128,9 @@ def _built(
             raise unknown_name("joint", joint, skeleton.names, key="welded")
     anatomy, names = Anatomy.of(skeleton), tuple(rig_name(joint) for joint in skeleton.names)
     if len(set(names)) < len(names):
-        raise InputError("has joints whose names differ only in '/' and '_'")
-    if anatomy.stature < 1e-3:
-        raise InputError("has no bones longer than a millimetre")
+        raise InputError("has joints whose names differ only in '_' and what cannot stand in a name")
+    if not _SIZES[0] <= anatomy.stature <= _SIZES[1]:
+        raise InputError(f"is {anatomy.stature:g} m large; a body is between {_SIZES[0]:g} and {_SIZES[1]:g} m")
     geoms = geoms_of(anatomy, names)
     masses = masses_of(anatomy, geoms, mass)
     standing = standing_rotations(anatomy, geoms, masses)
@@ -138,7 +143,7 @@ def _built(
         Link(
             body,
             names[parent] if parent >= 0 else None,
-            _vec(skeleton.offsets[j]) if parent >= 0 else (0.0, 0.0, ground),
+            vec3(skeleton.offsets[j]) if parent >= 0 else (0.0, 0.0, ground),
             geoms[j],
             tuple(replace(h, damping=0.005 * gains[j], armature=0.002 + 2e-5 * gains[j]) for h in joints[j]),
             float(masses[j]),
@@ -198,7 +203,7 @@ def _joints(
             usual = (max(low + shift, -180.0), min(high + shift, 180.0))
             needed = ranges.get(name, usual)
             wide = (min(usual[0], needed[0]), max(usual[1], needed[1]))
-            of_joint.append(Joint(name, _vec(hinge.axis), wide))
+            of_joint.append(Joint(name, vec3(hinge.axis), wide))
             if abs(angle) > 1e-6:
                 pose[name] = float(angle)
         found.append(tuple(of_joint))
@@ -281,7 +286,7 @@ def _patches(anatomy: Anatomy, names: tuple[str, ...], geoms: list[tuple[Geom, .
     for side in ("right", "left"):
         hand = anatomy.first(("hand",), side)
         if hand is not None:
-            patches[f"{side}_hand"] = Patch(names[hand], (_vec(centre(geoms[hand])),))
+            patches[f"{side}_hand"] = Patch(names[hand], (vec3(centre(geoms[hand])),))
     pelvis = anatomy.first(("pelvis",))
     if pelvis is not None:
         bar = geoms[pelvis][0]
@@ -300,10 +305,5 @@ def _landmarks(anatomy: Anatomy, names: tuple[str, ...]) -> dict[str, Point]:
             joints[f"{side}_{landmark}"] = anatomy.first((role,), side)
     points = {key: Point(names[joint]) for key, joint in joints.items() if joint is not None}
     for joint, sole in soles_of(anatomy).items():
-        points.setdefault(f"{anatomy.sides[joint]}_toe", Point(names[joint], _vec(sole.front)))
+        points.setdefault(f"{anatomy.sides[joint]}_toe", Point(names[joint], vec3(sole.front)))
     return points
-
-
-def _vec(vector: Array) -> Vec3:
-    x, y, z = (float(v) for v in vector)
-    return (x, y, z)

@@ -33,7 +33,7 @@ def check(file: FileArgument, json: JsonOption = False) -> None:
     table = {}
     for name, metric in measured.items():
         found = f"not measured: {metric.reason}" if metric.value is None else f"{metric.value:.4g} {metric.unit}"
-        table[name] = f"{found:<24} ({metric.good})"
+        table[name] = (found, metric.good)
     print_figures(file.name, table)
 
 

@@ -36,10 +36,11 @@ def print_json(data: Any) -> None:
 
 
 def print_figures(title: str, figures: Mapping[str, Any]) -> None:
-    """Names and values in two columns."""
+    """Names and what is known about each: one value, or several in columns of their own."""
     table = Table(title=escape(title), show_header=False, title_justify="left", box=None, padding=(0, 2, 0, 0))
     for name, value in figures.items():
-        table.add_row(escape(str(name)), escape(str(value)))
+        cells = value if isinstance(value, tuple) else (value,)
+        table.add_row(*(escape(str(cell)) for cell in (name, *cells)))
     out.print(table)
 
 

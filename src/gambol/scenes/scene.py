@@ -188,15 +188,16 @@ class Scene:
     @staticmethod
     def from_description(description: Mapping[str, Any], assets: Mapping[str, bytes] | None = None) -> Scene:
         """Rebuild a scene from what :meth:`describe` gave."""
-        objects, terrain = parse_objects({**description.get("objects", {}), GROUND: description.get("terrain", {})})
-        characters = {
-            name: build(recipe, name=name, assets=assets)
-            for name, recipe in dict(description.get("characters", {})).items()
-        }
-        timestep = float(description.get("timestep", 0.005))
-        if not 1e-5 <= timestep <= 0.1:
-            raise InputError("must be a time step between 1e-5 and 0.1 s", key="timestep")
-        return Scene(characters, objects, terrain, timestep)
+        parts = {key: description.get(key, {}) for key in ("characters", "objects", "terrain")}
+        for key, part in parts.items():
+            if not isinstance(part, Mapping):
+                raise InputError(f"must be a mapping, not {type(part).__name__}", key=key)
+        objects, terrain = parse_objects({**parts["objects"], GROUND: parts["terrain"]})
+        characters = {name: build(recipe, name=name, assets=assets) for name, recipe in parts["characters"].items()}
+        timestep = description.get("timestep", 0.005)
+        if not isinstance(timestep, int | float) or not 1e-5 <= timestep <= 0.1:
+            raise InputError(f"must be a time step between 1e-5 and 0.1 s (given: {timestep!r})", key="timestep")
+        return Scene(characters, objects, terrain, float(timestep))
 
     def initial_qpos(self) -> np.ndarray:
         """The compiled reference state (nq,): every character in its zero pose, objects in place."""

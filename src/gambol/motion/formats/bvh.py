@@ -7,6 +7,7 @@ from pathlib import Path
 from gambol import files
 from gambol.characters import Character, bvh
 from gambol.characters.rig import from_skeleton
+from gambol.errors import InputError
 from gambol.motion.motion import Motion
 from gambol.motion.skeletal import rig_motion, skeletal_clip
 
@@ -29,8 +30,11 @@ def read(
     """
     path = Path(path)
     clip = bvh.load(path, scale=scale, up=up, forward=forward, skip_first=skip_first)
-    character = character or from_skeleton(clip, name=path.stem, mass=mass)
-    return rig_motion(clip, character, ground=ground, notes=f"read from {path.name}")
+    try:
+        character = character or from_skeleton(clip, name=path.stem, mass=mass)
+        return rig_motion(clip, character, ground=ground, notes=f"read from {path.name}")
+    except InputError as error:
+        raise error.within(file=path) from None
 
 
 def write(

@@ -69,7 +69,7 @@ def _header(archive: ArrayArchive) -> dict[str, Any]:
         raise InputError("is not a gambol motion: it has no header")
     raw = archive["header"]
     try:
-        header = json.loads(raw.astype(np.uint8).tobytes())
+        header = json.loads(raw.tobytes())
     except (ValueError, RecursionError, TypeError):
         raise InputError("is not a gambol motion: its header is not JSON") from None
     if not isinstance(header, dict) or header.get("format") != KIND:

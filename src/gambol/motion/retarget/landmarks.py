@@ -43,7 +43,9 @@ def bones_of(shared: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     return (*bones, *(("pelvis", name) for name in shared if name not in reached))
 
 
-_CARRIED = {f"{side}_{joint}": segment for side in SIDES for joint, segment in (("hip", "pelvis"), ("shoulder", "chest"))}
+_CARRIED = {
+    f"{side}_{joint}": segment for side in SIDES for joint, segment in (("hip", "pelvis"), ("shoulder", "chest"))
+}
 """Landmarks that sit firmly on a segment, and that segment."""
 
 
@@ -71,21 +73,21 @@ class Body:
 
     def segment_body(self, segment: str) -> str:
         """The body a segment's orientation is read from."""
-        return self.character.landmarks[segment.replace("foot", "ankle")].body
+        return self.character.landmarks[_origin(segment)].body
 
     def axes(self, segment: str, shared: tuple[str, ...]) -> Array | None:
-        """Anatomical axes of a segment (forward, left, up) as columns in its body's frame (3, 3), if they can be told.
+        """Anatomical axes of a segment (forward, left, up) as columns, in the world (3, 3), if they can be told.
 
         Trunk and head: left along the hips or shoulders, up along the spine, or along the world's vertical for a body
         that is upright in its zero pose. Feet: up from the sole, forward to the toe.
         """
         if segment.endswith("foot"):
-            axes = self._foot_axes(segment, shared)
-        else:
-            axes = self._trunk_axes("hip" if segment == "pelvis" else "shoulder", segment, shared)
-        if axes is None:
-            return None
-        return self._zero.body(self.segment_body(segment)).xmat.reshape(3, 3).T @ axes
+            return self._foot_axes(segment, shared)
+        return self._trunk_axes("hip" if segment == "pelvis" else "shoulder", segment, shared)
+
+    def axes_in_body(self, segment: str, axes: Array) -> Array:
+        """Axes of the world (3, 3) as an orientation in the frame of the segment's body (4,)."""
+        return from_matrix(self._zero.body(self.segment_body(segment)).xmat.reshape(3, 3).T @ axes)
 
     def _trunk_axes(self, ends: str, segment: str, shared: tuple[str, ...]) -> Array | None:
         right, left = (f"{side}_{ends}" for side in SIDES)
@@ -113,6 +115,11 @@ class Body:
         return _right_handed(up=up, forward=self.way(ankle, toe))
 
 
+def _origin(segment: str) -> str:
+    """The landmark a segment is at: a foot is at its ankle, the others are called after theirs."""
+    return segment.replace("foot", "ankle")
+
+
 def _right_handed(up: Array, left: Array | None = None, forward: Array | None = None) -> Array | None:
     """Orthonormal columns forward, left, up from up and one of the others; None where they are parallel."""
     side = left if left is not None else np.cross(up, forward if forward is not None else up)
@@ -134,7 +141,9 @@ def leg_ratio(source: Body, target: Body, shared: tuple[str, ...]) -> float:
 def landmark_paths(motion: Motion, name: str) -> dict[str, Array]:
     """Where the landmarks of a character are over time, each (T, 3)."""
     model, poses = motion.scene.model, motion.poses()
-    bodies = {key: model.body(f"{name}/{mark.body}").id for key, mark in motion.scene.characters[name].landmarks.items()}
+    bodies = {
+        key: model.body(f"{name}/{mark.body}").id for key, mark in motion.scene.characters[name].landmarks.items()
+    }
     return {
         key: poses.positions[:, bodies[key]] + rotate(poses.quats[:, bodies[key]], mark.offset)
         for key, mark in motion.scene.characters[name].landmarks.items()
@@ -146,20 +155,84 @@ def goals_from(motion: Motion, name: str, target: Character, stride: float) -> G
 
     ``stride`` is the target's way over the ground as a share of the source's, both from the same start.
     """
-    shared = shared_landmarks(motion.scene.characters[name], target)
     source, body = Body(motion.scene.characters[name]), Body(target)
-    seen = landmark_paths(motion, name)
-    turns = _segment_turns(motion, name, source, body, shared)
+    shared = shared_landmarks(source.character, target)
+    seen, segments = landmark_paths(motion, name), _segments(motion, name, source, body, shared)
+    parents = {end: start for start, end in bones_of(shared)}
     pelvis = seen["pelvis"].copy()
     pelvis[:, :2] = pelvis[0, :2] + stride * (pelvis[:, :2] - pelvis[0, :2])
     placed = {"pelvis": pelvis}
 
-    def along(start: str, end: str) -> Array:
-        share = np.linalg.norm(body.way(start, end)) / max(np.linalg.norm(source.way(start, end)), 1e-6)
-        return placed[start] + share * (seen[end] - seen[start])
+    def place(mark: str) -> Array:
+        if mark not in placed:
+            segment = segments.get(_CARRIED.get(mark, ""))
+            parent = segment.origin if segment else parents.get(mark, "pelvis")
+            way, theirs, ours = seen[mark] - seen[parent], source.way(parent, mark), body.way(parent, mark)
+            share = np.linalg.norm(ours) / max(float(np.linalg.norm(theirs)), 1e-6)
+            placed[mark] = place(parent) + (segment.carry(way, theirs, ours, share) if segment else share * way)
+        return placed[mark]
 
-    bones = dict(reversed(bone) for bone in bones_of(shared))
-    # parents first: the trunk, what sits on it, then the limbs
-    for end in sorted(shared, key=lambda mark: (mark in _CARRIED) + 2 * (mark not in ("chest", "head", *_CARRIED))):
-        pass
-    return Goals([], np.zeros(0), [], np.zeros(0), np.zeros(0))
+    return Goals(
+        points=[target.landmarks[mark] for mark in shared],
+        positions=np.stack([place(mark) for mark in shared], axis=1),
+        bodies=[segment.body for segment in segments.values()],
+        quats=np.array([segment.turn for segment in segments.values()]).reshape(-1, len(motion), 4).swapaxes(0, 1),
+        turn_weights=np.array([_TURN_WEIGHTS[name] for name in segments]),
+    )
+
+
+@dataclass(frozen=True)
+class _Segment:
+    """A part of the trunk, the head or a foot that the target turns as the source does."""
+
+    origin: str
+    """The landmark it is at."""
+    body: str
+    """The target's body."""
+    turn: Array
+    """(T, 4) how that body should be turned."""
+    frame: Array
+    """(T, 4) the anatomical axes of both."""
+    axes: tuple[Array, Array]
+    """(3, 3) the anatomical axes of source and target in their zero poses."""
+
+    def carry(self, way: Array, theirs: Array, ours: Array, share: float) -> Array:
+        """(T, 3) from the origin to a landmark on the segment: as in the target's zero pose, moved as the source's is.
+
+        ``way`` (T, 3) is where the source's landmark is from the origin, ``theirs`` and ``ours`` (3,) the same in the
+        zero poses of source and target, ``share`` the target's size as a share of the source's.
+        """
+        moved = rotate(conjugate(self.frame), way) - theirs @ self.axes[0]
+        return rotate(self.frame, ours @ self.axes[1] + share * moved)
+
+
+def _segments(motion: Motion, name: str, source: Body, target: Body, shared: tuple[str, ...]) -> dict[str, _Segment]:
+    """The segments whose anatomical axes can be told for both bodies."""
+    found = {}
+    for segment in _TURN_WEIGHTS:
+        if _origin(segment) not in shared:
+            continue
+        theirs, ours = source.axes(segment, shared), target.axes(segment, shared)
+        if theirs is not None and ours is not None:
+            seen = motion.poses().quats[:, motion.scene.model.body(f"{name}/{source.segment_body(segment)}").id]
+            frame = multiply(seen, source.axes_in_body(segment, theirs))
+            turn = multiply(frame, conjugate(target.axes_in_body(segment, ours)))
+            found[segment] = _Segment(_origin(segment), target.segment_body(segment), turn, frame, (theirs, ours))
+    return found
+
+
+def resting(target: Character, goals: Goals) -> Array:
+    """A state (nq,) to start from: the standing or zero pose, with the pelvis where and how the goals begin."""
+    state = target.pose_qpos("standing" if "standing" in target.poses else "zero")
+    data = mujoco.MjData(target.model)
+    data.qpos[:] = state
+    mujoco.mj_kinematics(target.model, data)
+    pelvis = target.landmarks["pelvis"]
+    if pelvis.body in goals.bodies:
+        wanted = goals.quats[0, list(goals.bodies).index(pelvis.body)]
+        state[3:7] = multiply(multiply(wanted, conjugate(data.body(pelvis.body).xquat)), state[3:7])
+        data.qpos[:] = state
+        mujoco.mj_kinematics(target.model, data)
+    at = data.body(pelvis.body).xpos + rotate(data.body(pelvis.body).xquat, pelvis.offset)
+    state[:3] += goals.positions[0, list(goals.points).index(pelvis)] - at
+    return state

@@ -14,7 +14,7 @@ from gambol.rotations import Array
 _FIRST, _NEXT = 200, 12
 """Steps taken at most at the first frame, which starts from the resting pose, and at those that go on from another."""
 _TO_REST, _TO_LAST = 0.01, 0.01
-"""Metres that a radian away from the resting pose, and from the last frame, counts as: for joints nothing else moves."""
+"""Metres that a radian away from the resting pose, and from the last frame, counts as: for joints otherwise free."""
 _SETTLED = 1e-4
 """Relative improvement below which a frame is done."""
 
@@ -60,7 +60,8 @@ class _Solver:
         self.jacobian = np.zeros((len(self.weights), model.nv))
         self.inner = np.ones(model.nv)
         self.inner[:6] = 0.0
-        hinges = [j for j in range(1, model.njnt) if model.jnt_limited[j] and model.jnt_type[j] >= 2]
+        single = model.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE)  # slides and hinges: one number each
+        hinges = np.flatnonzero(single & (model.jnt_limited > 0))
         self.dofs, self.places = model.jnt_dofadr[hinges], model.jnt_qposadr[hinges]
         self.low, self.high = model.jnt_range[hinges].T
 
