@@ -75,7 +75,15 @@ Frame Time: 0.0333333
 0 0.9 0.2 5 0 0 20 0 0 40 0 0 0 6 0
 """
 BVH_WORDS = (b"{", b"}", b"JOINT", b"ROOT", b"End Site", b"MOTION", b"Frames: 99999999999", b"CHANNELS 6", b"OFFSET")
-MJCF_WORDS = (b"<body>", b"</body>", b"<freejoint/>", b'count="999999999"', b"<include file='x'/>", b"<!DOCTYPE a>", b"&lt;")
+MJCF_WORDS = (
+    b"<body>",
+    b"</body>",
+    b"<freejoint/>",
+    b'count="999999999"',
+    b"<include file='x'/>",
+    b"<!DOCTYPE a>",
+    b"&lt;",
+)
 YAML_WORDS = (b": ", b"- ", b"{", b"[", b"&a ", b"*a", b"!!python/name:os", b"on: ", b"\n\t", b"? ", b"|", b"<<: ")
 
 
@@ -97,7 +105,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def motion_arrays(folder: Path) -> dict[str, np.ndarray]:
     objects, terrain = parse_objects({"stool": {}, "floor": {"shape": "slope", "size": 4}})
     scene = Scene({"humanoid": build("humanoid")}, objects, terrain)
-    write(Motion(scene, 0.1, np.tile(scene.model.qpos0, (3, 1)), ctrl=np.zeros((3, scene.model.nu))), folder / "good.npz")
+    write(
+        Motion(scene, 0.1, np.tile(scene.model.qpos0, (3, 1)), ctrl=np.zeros((3, scene.model.nu))), folder / "good.npz"
+    )
     return dict(np.load(folder / "good.npz"))
 
 
@@ -163,7 +173,11 @@ def test_strategy_file(folder: Path, data: st.DataObject) -> None:
 @fuzz
 @given(data=st.data())
 def test_task_data(folder: Path, data: st.DataObject) -> None:
-    good = {"scene": {"armchair": {"height": 0.2}}, "start": {"pose": "sitting"}, **load_task("armchair/sit-down").in_file()}
+    good = {
+        "scene": {"armchair": {"height": 0.2}},
+        "start": {"pose": "sitting"},
+        **load_task("armchair/sit-down").in_file(),
+    }
     changed = data.draw(fuzzing.damaged_json(good))
     try:
         if isinstance(changed, dict):

@@ -165,7 +165,9 @@ def test_unknown_tasks_suggest_near_ones(tmp_path: Path) -> None:
 
 
 def test_other_goals_are_typed() -> None:
-    task = load_task({"windows": [{"objectives": [{"term": "com_height", "weight": 2, "parameters": {"target": 1.09}}]}]})
+    task = load_task(
+        {"windows": [{"objectives": [{"term": "com_height", "weight": 2, "parameters": {"target": 1.09}}]}]}
+    )
     assert task.goal_kind == "windows"
     behaviour = load_task({"behaviour": {"wishes": [{"feature": "com", "value": [1, 0, 1]}], "phases": 10}})
     assert isinstance(behaviour, Task)
@@ -214,5 +216,9 @@ def test_all_published_strategies_are_read_and_fit_their_scenes() -> None:
     for name, strategy in data.items():
         sequence = from_mjpc(STRATEGIES, name)
         assert len(sequence) == len(strategy["keyframes"])
-        scene = {"table": {}, "armchair": {"at": [2, 0]}} if name == "dc_armchair" else scenes.get(strategy["scene"], strategy["scene"])
+        scene = (
+            {"table": {}, "armchair": {"at": [2, 0]}}
+            if name == "dc_armchair"
+            else scenes.get(strategy["scene"], strategy["scene"])
+        )
         load_task({"scene": scene, "keyframes": [k.in_file() for k in sequence]}).world  # noqa: B018

@@ -57,7 +57,9 @@ def test_imports_point_one_way() -> None:
         if room == "__init__":
             continue
         assert room in LEVEL, f"{room} has no place in the order of rooms"
-        wrong += [f"{path.relative_to(ROOT)} imports {other}" for other in imported_rooms(path) if LEVEL[other] > LEVEL[room]]
+        wrong += [
+            f"{path.relative_to(ROOT)} imports {other}" for other in imported_rooms(path) if LEVEL[other] > LEVEL[room]
+        ]
     assert not wrong
 
 

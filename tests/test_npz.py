@@ -27,10 +27,14 @@ def motion() -> Motion:
     model, rng = scene.model, np.random.default_rng(0)
     qpos = np.tile(model.qpos0, (6, 1))
     qpos[:, -5:] += 0.1 * rng.normal(size=(6, 5))
-    contacts = Contacts(np.array([0, 0, 3]), np.array([[0, 1]] * 3), rng.normal(size=(3, 3)), np.ones(3), np.ones((3, 3)))
+    contacts = Contacts(
+        np.array([0, 0, 3]), np.array([[0, 1]] * 3), rng.normal(size=(3, 3)), np.ones(3), np.ones((3, 3))
+    )
     mocap = np.tile([0, 0, 1, 1, 0, 0, 0.0], (6, 1, 1))
     source = Source.now(method="hand", task="t", seed=3, figures={"a": 1.5})
-    return Motion(scene, 0.02, qpos, rng.normal(size=(6, model.nv)), rng.normal(size=(6, model.nu)), mocap, contacts, source)
+    return Motion(
+        scene, 0.02, qpos, rng.normal(size=(6, model.nv)), rng.normal(size=(6, model.nu)), mocap, contacts, source
+    )
 
 
 def test_round_trip_is_exact(motion: Motion, tmp_path: Path) -> None:
@@ -99,7 +103,9 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("changes", "said"), WRONG.values(), ids=WRONG.keys())
-def test_wrong_files_are_refused_with_the_file_and_the_key(motion: Motion, tmp_path: Path, changes: dict, said: str) -> None:
+def test_wrong_files_are_refused_with_the_file_and_the_key(
+    motion: Motion, tmp_path: Path, changes: dict, said: str
+) -> None:
     path = tmp_path / "m.npz"
     motion.save(path)
     with pytest.raises(InputError, match=said) as caught:

@@ -84,7 +84,9 @@ def test_contact_pairs_are_measured_in_their_frames() -> None:
     """A point given on a tilted solid is where MuJoCo has it."""
     import mujoco
 
-    task = load_task({**STAY, "keyframes": [{"pairs": [{"body": "torso", "on": "armchair/back", "at": [0.05, 0.1, 0.2]}]}]})
+    task = load_task(
+        {**STAY, "keyframes": [{"pairs": [{"body": "torso", "on": "armchair/back", "at": [0.05, 0.1, 0.2]}]}]}
+    )
     assert task.keyframes is not None
     senses = instrument(task.world, watched_frames(task.keyframes))
     data = mujoco.MjData(senses.model)
@@ -150,7 +152,10 @@ def test_replaying_the_controls_gives_the_recorded_states() -> None:
 
 
 def test_an_unreachable_keyframe_is_reported_with_the_closest_distance() -> None:
-    task = {**STAY, "keyframes": [{"name": "moon", "pairs": [{"body": "pelvis", "on": "floor", "at": [0, 0, 50]}], "limit": 0.1}]}
+    task = {
+        **STAY,
+        "keyframes": [{"name": "moon", "pairs": [{"body": "pelvis", "on": "floor", "at": [0, 0, 50]}], "limit": 0.1}],
+    }
     result = gambol.solve(task, seed=0)
     assert result.report.status is Status.FAILED
     assert "moon" in result.report.advice
@@ -160,7 +165,9 @@ def test_an_unreachable_keyframe_is_reported_with_the_closest_distance() -> None
 
 def test_characters_without_landmarks_are_refused() -> None:
     with pytest.raises(InputError, match="landmarks"):
-        gambol.solve({**STAY, "character": "quadruped", "start": "standing", "keyframes": [{"pairs": [{"body": "torso"}]}]})
+        gambol.solve(
+            {**STAY, "character": "quadruped", "start": "standing", "keyframes": [{"pairs": [{"body": "torso"}]}]}
+        )
 
 
 def test_wrong_settings_and_methods_are_refused() -> None:

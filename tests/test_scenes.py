@@ -68,7 +68,10 @@ def test_friction_of_furniture_decides() -> None:
     travelled = {}
     for friction in (0.1, 1.0):
         objects, terrain = parse_objects(
-            {"bench": {"roll": 10, "friction": friction}, "crate": {"at": [-0.3, 0], "size": [0.1, 0.1, 0.1], "lift": 0.32}}
+            {
+                "bench": {"roll": 10, "friction": friction},
+                "crate": {"at": [-0.3, 0], "size": [0.1, 0.1, 0.1], "lift": 0.32},
+            }
         )
         scene = Scene({}, objects, terrain)
         data = mujoco.MjData(scene.model)
@@ -148,7 +151,9 @@ def test_terrain_is_made_from_its_seed_and_matches_what_is_simulated(shape: str)
 
 
 def test_a_scene_survives_description_and_travel() -> None:
-    scene = scene_of({"bench": {"height": 0.3, "tilt": 5}, "floor": {"shape": "rough", "seed": 2}, "ball": {"at": [2, 0]}})
+    scene = scene_of(
+        {"bench": {"height": 0.3, "tilt": 5}, "floor": {"shape": "rough", "seed": 2}, "ball": {"at": [2, 0]}}
+    )
     for again in (Scene.from_description(scene.describe()), pickle.loads(pickle.dumps(scene))):
         assert again.describe() == scene.describe()
         np.testing.assert_array_equal(again.model.body_pos, scene.model.body_pos)

@@ -6,6 +6,7 @@ A blueprint is data: links with geoms and joints, and what drives the joints. Ri
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
@@ -43,6 +44,16 @@ class Geom:
     def with_girth(self, factor: float) -> Geom:
         """The same solid, thicker: radii scale, a capsule's length does not; a box grows on every side."""
         return replace(self, size=tuple(s * factor for s in self.size))
+
+    @property
+    def volume(self) -> float:
+        """Cubic metres."""
+        if self.shape == "box":
+            return float(8 * np.prod(self.size))
+        ball = 4 / 3 * np.pi * self.size[0] ** 3
+        if self.end is None:
+            return ball
+        return ball + np.pi * self.size[0] ** 2 * float(np.linalg.norm(np.subtract(self.end, self.start)))
 
 
 @dataclass(frozen=True)
@@ -167,18 +178,8 @@ class Blueprint:
 def _shares(link: Link) -> list[float | None]:
     if link.mass is None:
         return [None] * len(link.geoms)
-    volumes = np.array([_volume(geom) for geom in link.geoms])
+    volumes = np.array([geom.volume for geom in link.geoms])
     return list(link.mass * volumes / volumes.sum())
-
-
-def _volume(geom: Geom) -> float:
-    radius = geom.size[0]
-    if geom.shape == "box":
-        return float(8 * np.prod(geom.size))
-    ball = 4 / 3 * np.pi * radius**3
-    if geom.end is None:
-        return ball
-    return ball + np.pi * radius**2 * float(np.linalg.norm(np.subtract(geom.end, geom.start)))
 
 
 def _add_actuator(spec: mujoco.MjSpec, actuator: Motor | Servo) -> None:
@@ -197,22 +198,19 @@ def _add_actuator(spec: mujoco.MjSpec, actuator: Motor | Servo) -> None:
         added.set_to_position(kp=actuator.kp, kv=actuator.kd)
 
 
+_SIDE_WORDS = (("left", "right"), ("Left", "Right"), ("LEFT", "RIGHT"))
+_SIDE_LETTER = re.compile(
+    r"(?P<lone>(?:^|(?<=[ _.\-]))[LRlr](?=[ _.\-]|$))"  # hand.L, l_arm, Bip01 L Thigh
+    r"|(?P<capital>^[LRlr](?=[A-Z]))"  # LHipJoint, lThigh
+)
+
+
 def mirror_name(name: str) -> str:
     """A name with left and right exchanged, in the usual spellings; the same name when it has no side."""
-    for left, right in (("left", "right"), ("Left", "Right"), ("LEFT", "RIGHT")):
+    for left, right in _SIDE_WORDS:
         if left in name or right in name:
             return name.replace(left, "\0").replace(right, left).replace("\0", right)
-    for pattern in ("{}_", "_{}", ".{}", "{}."):
-        for left, right in (("L", "R"), ("l", "r")):
-            a, b = pattern.format(left), pattern.format(right)
-            test = str.startswith if pattern.endswith(("_", ".")) else str.endswith
-            for old, new in ((a, b), (b, a)):
-                if test(name, old):
-                    return new + name[len(old) :] if test is str.startswith else name[: -len(old)] + new
-    # CMU and Acclaim write LHipJoint, RHipJoint
-    if len(name) > 1 and name[0] in "LR" and name[1].isupper():
-        return ("R" if name[0] == "L" else "L") + name[1:]
-    return name
+    return _SIDE_LETTER.sub(lambda found: found.group().translate(str.maketrans("LRlr", "RLrl")), name, count=1)
 
 
 def mirror_position(vector: Iterable[float]) -> Vec3:

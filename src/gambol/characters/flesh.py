@@ -144,7 +144,7 @@ def masses_of(anatomy: Anatomy, geoms: list[tuple[Geom, ...]], mass: float | Non
     none of them have the density of water. Other creatures have it throughout. ``mass`` is the whole, by default that
     of a body mass index of 22.5 (other creatures: of their volume).
     """
-    volumes = np.array([sum(volume(geom) for geom in solids) for solids in geoms])
+    volumes = np.array([sum(geom.volume for geom in solids) for solids in geoms])
     by_volume = _DENSITY * volumes
     if mass is not None and not (np.isfinite(mass) and 0.1 <= mass <= 10_000):
         raise InputError(f"must be between 0.1 and 10000 kg (given: {mass!r})", key="mass")
@@ -165,16 +165,9 @@ def masses_of(anatomy: Anatomy, geoms: list[tuple[Geom, ...]], mass: float | Non
     return masses * total / masses.sum()
 
 
-def volume(geom: Geom) -> float:
-    """Cubic metres of a ball or capsule."""
-    radius = geom.size[0]
-    length = 0.0 if geom.end is None else float(np.linalg.norm(np.subtract(geom.end, geom.start)))
-    return float(np.pi * radius**2 * (length + 4 / 3 * radius))
-
-
 def centre(solids: tuple[Geom, ...]) -> Array:
     """The centre of mass of a link's solids, in its frame."""
-    weights = np.array([volume(geom) for geom in solids])
+    weights = np.array([geom.volume for geom in solids])
     middles = np.array([np.add(geom.start, geom.start if geom.end is None else geom.end) / 2 for geom in solids])
     return weights @ middles / weights.sum()
 

@@ -135,11 +135,12 @@ class SkeletonClip:
     def __post_init__(self) -> None:
         if not (np.isfinite(self.dt) and self.dt > 0):
             raise InputError(f"must be above 0 seconds (given: {self.dt!r})", key="dt")
-        frames = len(self.root)
+        root = _frozen(self.root, (None, 3), "root")
+        frames = len(root)
         if frames == 0:
             raise InputError("a clip has at least one frame", key="root")
         rotations = _frozen(self.rotations, (frames, len(self.skeleton), 4), "rotations")
-        object.__setattr__(self, "root", _frozen(self.root, (frames, 3), "root"))
+        object.__setattr__(self, "root", root)
         object.__setattr__(self, "rotations", _frozen(normalise(rotations), rotations.shape, "rotations"))
         for name in self.moving:
             if name not in self.skeleton.names[1:]:
@@ -218,9 +219,12 @@ def axis_vector(name: str, key: str) -> Array:
 def _frozen(values: ArrayLike, shape: tuple[int | None, ...], key: str) -> Array:
     """A read-only float array of the given shape (None: any length); an error where it is another or not finite."""
     try:
-        array = np.array(values, float)
+        given = np.asarray(values)
+        array = np.array(given, float) if given.dtype.kind in "fiu" else None
     except (TypeError, ValueError):
-        raise InputError("is not an array of numbers", key=key) from None
+        array = None
+    if array is None:
+        raise InputError("is not an array of numbers", key=key)
     if array.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, array.shape, strict=True)):
         raise InputError(f"has shape {array.shape}, expected {tuple(n or '?' for n in shape)}", key=key)
     if not np.isfinite(array).all():

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from gambol.characters import NAMES
+from gambol.characters import NAMES, Character, build
 from gambol.cli.output import out, print_json
 from gambol.front import METHODS
 from gambol.goals import load_task, shipped_tasks
@@ -49,15 +49,19 @@ def _everything() -> dict[str, list[dict[str, Any]]]:
     for name in shipped_tasks():
         task = load_task(name)
         tasks.append({"name": name, "summary": task.summary, "goal": task.goal_kind, "method": task.method})
-    scenes = [{"name": kind, "summary": _first_line(thing.__doc__)} for kind, thing in KINDS.items()]
+    scenes = [{"name": kind, "summary": _first_line(thing.__doc__).replace("``", "")} for kind, thing in KINDS.items()]
     policies = Path(str(resources.files("gambol"))) / "library" / "policies"
     return {
         "methods": methods,
         "tasks": tasks,
-        "characters": [{"name": name} for name in NAMES],
+        "characters": [{"name": name, "summary": _body(build(name))} for name in NAMES],
         "scenes": scenes,
         "policies": [{"name": path.stem} for path in sorted(policies.glob("*.safetensors"))],
     }
+
+
+def _body(character: Character) -> str:
+    return f"{character.mass:.1f} kg, {character.model.nv} degrees of freedom, {character.model.nu} actuators"
 
 
 def _first_line(text: str | None) -> str:

@@ -51,8 +51,12 @@ def load(path: str | Path, clip: str) -> SkeletonClip:
     try:
         dt = 1.0 / _number(fps, "fps")
         scale = 32767.0 if np.issubdtype(quats.dtype, np.integer) else 1.0
-        if quats.ndim != 3 or quats.shape[2] != 4:
-            raise InputError(f"has shape {quats.shape}, expected (frames, joints, 4)", key="quat")
+        if quats.ndim != 3 or quats.shape[2] != 4 or quats.dtype.kind not in "fiu":
+            raise InputError(
+                f"has shape {quats.shape} of {quats.dtype}, expected numbers (frames, joints, 4)", key="quat"
+            )
+        if joints.ndim != 1 or joints.dtype.kind != "U":
+            raise InputError("is not a list of names", key="joint_names")
         if parents.ndim != 1 or not np.issubdtype(parents.dtype, np.integer):
             raise InputError("is not a list of whole numbers", key="parents")
         skeleton = Skeleton(tuple(str(name) for name in joints), tuple(parents.tolist()), offsets)

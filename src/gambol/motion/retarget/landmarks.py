@@ -44,9 +44,11 @@ def bones_of(shared: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
 
 
 _CARRIED = {
-    f"{side}_{joint}": segment for side in SIDES for joint, segment in (("hip", "pelvis"), ("shoulder", "chest"))
+    f"{side}_{joint}": segment.format(side)
+    for side in SIDES
+    for joint, segment in (("hip", "pelvis"), ("shoulder", "chest"), ("toe", "{}_foot"))
 }
-"""Landmarks that sit firmly on a segment, and that segment."""
+"""Landmarks that sit on a segment or nearly so, and that segment."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,7 @@ def goals_from(motion: Motion, name: str, target: Character, stride: float) -> G
             segment = segments.get(_CARRIED.get(mark, ""))
             parent = segment.origin if segment else parents.get(mark, "pelvis")
             way, theirs, ours = seen[mark] - seen[parent], source.way(parent, mark), body.way(parent, mark)
-            share = np.linalg.norm(ours) / max(float(np.linalg.norm(theirs)), 1e-6)
+            share = float(np.linalg.norm(ours) / max(np.linalg.norm(theirs), 1e-6))
             placed[mark] = place(parent) + (segment.carry(way, theirs, ours, share) if segment else share * way)
         return placed[mark]
 
