@@ -63,12 +63,15 @@ def retarget(
 def direction_errors(
     source: Motion, target: Motion, *, source_character: str | None = None, character: str | None = None
 ) -> Array:
-    """Angles (T, bones) in degrees between the bones of two characters that perform the same motion."""
+    """Angles (T, bones) in degrees between the bones of two characters that perform the same motion.
+
+    Toes are left out: their landmark is elsewhere on every foot, and feet are turned by their soles.
+    """
     names = source_character or source.scene.main_character, character or target.scene.main_character
     shared = shared_landmarks(source.scene.characters[names[0]], target.scene.characters[names[1]])
     paths = [landmark_paths(motion, name) for motion, name in zip((source, target), names, strict=True)]
     errors = []
-    for start, end in bones_of(shared):
+    for start, end in (bone for bone in bones_of(shared) if not bone[1].endswith("toe")):
         one, other = (path[end] - path[start] for path in paths)
         across, along = np.linalg.norm(np.cross(one, other), axis=1), (one * other).sum(axis=1)
         errors.append(np.rad2deg(np.arctan2(across, along)))

@@ -12,6 +12,8 @@ from gambol.rotations import Array, conjugate, multiply, rotate
 
 _STANCE = 0.03
 """Metres: less than this above its usual lowest height, a body counts as being on the ground."""
+_SMOOTHING = 0.04
+"""Seconds: standard deviation of the bell that smooths shifts of height."""
 _ABOVE = 100.0
 """Metres above everything, from where uneven ground is looked for."""
 _GEOM = mujoco.mjtGeom
@@ -64,12 +66,21 @@ def _ground(motion: Motion, points: Array) -> Array:
 def grounded_like(motion: Motion, name: str, other: Motion, other_name: str) -> Motion:
     """The motion with ``name`` raised or lowered until it is as far from the ground as ``other_name`` is in ``other``.
 
-    That is while the other is on the ground; in between the shift goes over evenly, so that flights stay flights.
+    That is while the other is on the ground; in between the shift goes over evenly, so that flights stay flights. The
+    shift is smoothed a little: another part becoming the lowest must not shake the body.
     """
     wanted = clearance(other, other_name)
     usual = max(float(np.percentile(wanted, 5)), 0.0)
     stance = np.flatnonzero(wanted < usual + _STANCE)
     shift = np.interp(np.arange(len(wanted)), stance, (wanted - clearance(motion, name))[stance])
+    shift = _smooth(shift, _SMOOTHING / motion.dt)
     qpos = motion.qpos.copy()
     qpos[:, motion.scene.spans[name].qpos.start + 2] += shift
     return replace(motion, qpos=qpos)
+
+
+def _smooth(values: Array, width: float) -> Array:
+    """Values (T,) under a moving bell, ``width`` frames its standard deviation; the ends go on as they are."""
+    reach = int(np.ceil(3 * width))
+    bell = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
+    return np.convolve(np.pad(values, reach, mode="edge"), bell / bell.sum(), mode="valid")
