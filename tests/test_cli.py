@@ -69,7 +69,7 @@ def test_solve_prints_one_json_object_and_writes_the_motion(gambol, tmp_path: Pa
 
 
 def test_solve_takes_a_default_name_and_overrides(gambol, tmp_path: Path) -> None:
-    outcome = gambol("solve", "easy.yaml", "--set", "rollouts=4", "--set", "scene.height=0.18")
+    outcome = gambol("solve", "easy.yaml", "--set", "rollouts=12", "--set", "scene.height=0.18")
     assert outcome.code == 0, outcome.err
     assert (tmp_path / "easy.npz").exists()
     assert "success" in outcome.out
@@ -122,7 +122,7 @@ def test_wrong_input_is_exit_2_one_message_no_traceback_no_file(gambol, tmp_path
 def test_the_way_of_a_motion_through_check_info_and_export(gambol, tmp_path: Path) -> None:
     assert gambol("solve", "easy.yaml", "--out", "m.npz").code == 0
     told = json.loads(gambol("info", "m.npz", "--json").out)
-    assert told["method"] == "predictive-sampling"
+    assert told["method"] == "partwise"
     assert "easy" in gambol("info", "m.npz").out
     checked = json.loads(gambol("check", "m.npz", "--json").out)
     assert "penetration" in " ".join(checked)

@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 import gambol
+from gambol.characters import build
 from gambol.errors import InputError
 from gambol.goals import Keyframe, load_task
+from gambol.partwise.groups import Grouping, parts_of_actuators
 from gambol.partwise.progress import KeyframeProgress
+from gambol.partwise.search import candidates, recombine
 from gambol.partwise.sensing import instrument
 from gambol.partwise.spline import spline_matrix
-from gambol.partwise.terms import TERMS, ContactPairs, Rolled, smooth_abs, term_costs, watched_frames
+from gambol.partwise.terms import COMMON, KeyframeTable, Rolled, concerned_parts, costs, smooth_abs, watched_frames
 from gambol.results import Progress, Status
 from gambol.sim import backend, pack_state
 
@@ -62,17 +65,23 @@ def rolled_at_start(task_data: dict, **weights: float) -> tuple[np.ndarray, Roll
     state = pack_state(senses.model, task.initial_qpos(), np.zeros(senses.model.nv))
     with backend("cpu", senses.model) as cpu:
         out = cpu.rollout(state, np.zeros((1, 1, senses.model.nu)))
+    table = KeyframeTable.of(task.keyframes, senses)
     rolled = Rolled(
-        senses, out.sensors, out.qvel[..., 6:], np.full((1, 1, senses.model.nu), 0.5), task.keyframes[0], (1.4, 1.2)
+        senses,
+        out.sensors[None],
+        out.qvel[None, ..., 6:],
+        np.full((1, 1, 1, senses.model.nu), 0.5),
+        table.facing[[0]][:, None, None],
+        (1.4, 1.2),
     )
-    return term_costs(rolled, ContactPairs(task.keyframes[0], senses))[0], rolled
+    return costs(rolled, table, np.array([0]))[0, 0], rolled
 
 
 def test_terms_measure_what_appendix_a_says() -> None:
-    costs, rolled = rolled_at_start({**STAY, "start": "standing", "scene": None, "keyframes": [
+    found, rolled = rolled_at_start({**STAY, "start": "standing", "scene": None, "keyframes": [
         {"pairs": [{"body": "pelvis", "on": "floor", "at": [0, 0, 1.0]}]}]}, upright_torso=1, head_height=2, com_feet=1, control=1)  # fmt: skip
-    named = dict(zip(TERMS, costs, strict=True))
-    head = rolled.senses.position(rolled.sensors, "head")[0, 0, 2]
+    named = dict(zip(("contact", *COMMON), found, strict=True))
+    head = rolled.senses.position(rolled.sensors, "head")[0, 0, 0, 2]
     assert named["upright_torso"] == pytest.approx(0.0, abs=1e-9)
     assert named["head_height"] == pytest.approx(2 * smooth_abs(np.array([head - 1.4])))
     assert named["control"] == pytest.approx(21 * 0.09 * (np.cosh(0.5 / 0.3) - 1))
@@ -94,8 +103,57 @@ def test_contact_pairs_are_measured_in_their_frames() -> None:
     mujoco.mj_forward(senses.model, data)
     target = data.geom("armchair/back").xpos + data.geom("armchair/back").xmat.reshape(3, 3) @ [0.05, 0.1, 0.2]
     expected = data.body("humanoid/torso").xpos - target
-    (measured,) = ContactPairs(task.keyframes[0], senses).displacements(data.sensordata)
+    table = KeyframeTable.of(task.keyframes, senses)
+    ((measured,),) = table.displacements(data.sensordata[None], np.array([0]))
     np.testing.assert_allclose(measured, expected, atol=1e-9)
+
+
+TABLE_1 = {
+    "upright_torso": "C",
+    "upright_pelvis": "C",
+    "upright_left_foot": "LL",
+    "upright_right_foot": "RL",
+    "head_height": "C",
+    "torso_height": "C",
+    "knee_feet": "RL LL",
+    "com_feet": "C RL LL RA LA",
+    "facing": "C",
+    "com_velocity": "C RL LL RA LA",
+    "joint_velocity": "C RL LL RA LA",
+    "control": "C RL LL RA LA",
+}
+PARTS = {"C": "core", "RL": "right_leg", "LL": "left_leg", "RA": "right_arm", "LA": "left_arm"}
+
+
+def test_terms_concern_the_parts_of_table_1() -> None:
+    character = build("humanoid")
+    for term, letters in TABLE_1.items():
+        assert concerned_parts(term, character) == {PARTS[letter] for letter in letters.split()}
+
+
+@pytest.mark.parametrize("name", ["humanoid", "athlete", "quadruped", "wide-biped", "mocap-humanoid"])
+def test_partitions_cover_every_actuator_once(name: str) -> None:
+    character = build(name)
+    grouping = Grouping.of(character)
+    for partition in grouping.partitions:
+        covered = [part for group in partition for part in grouping.groups[group]]
+        assert sorted(covered) == sorted(character.parts)
+    sources = grouping.source_groups(parts_of_actuators(character))
+    assert sources.shape == (len(grouping.partitions), character.model.nu)
+    if set(character.parts) == set(PARTS.values()):
+        assert (len(grouping.groups), len(grouping.partitions)) == (9, 5)
+
+
+def test_recombination_takes_each_part_from_its_best_candidate() -> None:
+    """Two groups whose costs are independent: the recombined candidate is better than any that was tried."""
+    rng = np.random.default_rng(0)
+    target = rng.normal(size=4)
+    knots = candidates(np.zeros((1, 1, 4)), None, rng.normal(size=(1, 30, 1, 4)), -9.0 * np.ones(4), 9.0 * np.ones(4))
+    found = np.stack([((knots - target)[..., part] ** 2).sum((-1, -2)) for part in ([0, 1], [2, 3])], axis=-1)
+    seen = np.eye(2)[None]
+    (mixed,) = recombine(knots, found, seen, np.array([[0, 0, 1, 1]]))[0]
+    assert ((mixed - target) ** 2).sum() < found.sum(-1).min() - 1e-3
+    assert ((mixed - target) ** 2).sum() == pytest.approx(found.min(axis=1).sum())
 
 
 def test_keyframes_are_reached_by_holding_them() -> None:
@@ -127,7 +185,7 @@ def test_success_comes_with_motion_controls_contacts_and_source() -> None:
     assert motion.contacts is not None
     assert np.abs(motion.ctrl).max() <= 1.0
     assert motion.duration == pytest.approx(result.report.sim_seconds)
-    assert motion.source.method == "predictive-sampling"
+    assert motion.source.method == "partwise"
     assert motion.source.versions["mujoco"]
     assert heard
     held = motion.contacts.force[:, 2]
@@ -173,8 +231,9 @@ def test_characters_without_landmarks_are_refused() -> None:
 def test_wrong_settings_and_methods_are_refused() -> None:
     with pytest.raises(InputError, match="settings.rolouts: unknown key"):
         gambol.solve(load_task(STAY, ["rolouts=3"]))
-    with pytest.raises(InputError, match="settings.rollouts"):
-        gambol.solve(load_task(STAY, ["rollouts=1"]))
+    for few in (1, 6):
+        with pytest.raises(InputError, match="settings.rollouts"):
+            gambol.solve(load_task(STAY, [f"rollouts={few}"]))
     with pytest.raises(InputError, match="no method named"):
         gambol.solve(STAY, method="magic")
     with pytest.raises(InputError, match="fulfils keyframes"):

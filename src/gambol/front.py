@@ -42,11 +42,20 @@ METHODS: dict[str, Method] = {
     method.name: method
     for method in (
         Method(
+            "partwise",
+            "sampling MPC that also recombines the best motions of single body parts",
+            ("keyframes",),
+            "gambol.partwise.settings:Settings",
+            "gambol.partwise.method:solve_partwise",
+            online=True,
+            reference="Partwise MPC on contact keyframes, 2024",
+        ),
+        Method(
             "predictive-sampling",
             "tries noisy variations of the present plan many times a second and keeps the best",
             ("keyframes",),
             "gambol.partwise.settings:Settings",
-            "gambol.partwise.method:solve",
+            "gambol.partwise.method:solve_plain",
             online=True,
             reference="Howell et al. 2022, Predictive Sampling: Real-time Behaviour Synthesis with MuJoCo",
         ),

@@ -5,6 +5,8 @@ Active rotations, right-handed, radians. MuJoCo's convention throughout.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -12,6 +14,17 @@ Array = NDArray[np.float64]
 
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 _AXES = {"X": 0, "Y": 1, "Z": 2}
+
+
+def namespace(*arrays: Any) -> Any:
+    """The array library of the given arrays: NumPy, or the other one where any of them comes from it."""
+    found = [array.__array_namespace__() for array in arrays if hasattr(array, "__array_namespace__")]
+    return next((library for library in found if library is not np), np)
+
+
+def _array(values: Any) -> Any:
+    """Arrays as they are, everything else as NumPy's."""
+    return values if hasattr(values, "__array_namespace__") else np.asarray(values, float)
 
 
 def normalise(quat: ArrayLike) -> Array:
@@ -43,11 +56,14 @@ def conjugate(quat: ArrayLike) -> Array:
 
 
 def rotate(quat: ArrayLike, vector: ArrayLike) -> Array:
-    """Vectors turned by quaternions."""
-    quat, vector = np.asarray(quat, float), np.asarray(vector, float)
-    w, axis = quat[..., :1], quat[..., 1:]
-    twice = 2.0 * np.cross(axis, vector)
-    return vector + w * twice + np.cross(axis, twice)
+    """Vectors turned by quaternions. Arrays of another library (JAX) stay with it."""
+    turns, vectors = _array(quat), _array(vector)
+    w, x, y, z = (turns[..., k] for k in range(4))
+    a, b, c = (vectors[..., k] for k in range(3))
+    # twice the cross product of the axis and the vector, then v + w t + axis × t
+    t, u, v = 2.0 * (y * c - z * b), 2.0 * (z * a - x * c), 2.0 * (x * b - y * a)
+    turned = [a + w * t + y * v - z * u, b + w * u + z * t - x * v, c + w * v + x * u - y * t]
+    return namespace(turns, vectors).stack(turned, axis=-1)
 
 
 def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Array:

@@ -9,10 +9,10 @@ import numpy as np
 from gambol.errors import InputError
 from gambol.evaluate.benchmark import Table
 from gambol.goals import load_task
-from gambol.partwise.planner import Planner
+from gambol.partwise.planner import Partwise, Planner
 from gambol.partwise.sensing import instrument
 from gambol.partwise.settings import Settings
-from gambol.partwise.terms import ContactPairs, watched_frames
+from gambol.partwise.terms import KeyframeTable, watched_frames
 from gambol.results import Progress, ProgressListener
 from gambol.sim import Rollout, backend, pack_state
 
@@ -26,19 +26,19 @@ def planning(trials: int, on: str, progress: ProgressListener) -> Table:
     if keyframes is None:
         raise InputError("this benchmark plans for contact keyframes", file=task.file)
     senses = instrument(task.world, watched_frames(keyframes), timestep=settings.planning_step)
+    table = KeyframeTable.of(keyframes, senses)
     qpos, qvel = task.initial_qpos(), np.zeros(senses.model.nv)
-    planner = Planner(senses, settings, (1.4, 1.2), seed=0)
+    planner = Planner(senses, table, Partwise.of(task.world, keyframes, table), settings, (1.4, 1.2), seed=0)
     planner.reset()
     steps = round(settings.horizon / settings.planning_step)
     controls = np.zeros((settings.rollouts, steps, senses.model.nu))
     state, out = pack_state(senses.model, qpos, qvel), Rollout.empty(senses.model, settings.rollouts, steps)
-    pairs = ContactPairs(keyframes[0], senses)
     whole, bare = [], []
     with backend("cpu", senses.model) as rollouts:
         for trial in range(trials):
             progress(Progress(trial / trials, "planning"))
             began = time.perf_counter()
-            planner.improve(qpos, qvel, keyframes[0], pairs, 0.01)
+            planner.improve(qpos, qvel, 0, 0.01)
             middle = time.perf_counter()
             rollouts.rollout(state, controls, out=out)
             bare.append(time.perf_counter() - middle)

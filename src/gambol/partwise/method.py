@@ -1,4 +1,4 @@
-"""Contact keyframes performed by predictive sampling in lockstep: plan, simulate a few steps, plan again."""
+"""Contact keyframes performed by sampling in lockstep: plan, simulate a few steps, plan again."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import numpy as np
 from gambol.goals import Keyframe, Task
 from gambol.motion import Motion, Source
 from gambol.motion.contacts import ContactRecorder
-from gambol.partwise.planner import Planner
+from gambol.partwise.planner import Partwise, Planner
 from gambol.partwise.progress import KeyframeProgress
 from gambol.partwise.sensing import instrument
 from gambol.partwise.settings import Settings
-from gambol.partwise.terms import ContactPairs, watched_frames
+from gambol.partwise.terms import KeyframeTable, watched_frames
 from gambol.results import Progress, ProgressListener, Report, Result, Status
 from gambol.rotations import Array
 from gambol.sim import unpack_state
 
-METHOD = "predictive-sampling"
+PLAIN, PARTWISE = "predictive-sampling", "partwise"
 
 _HEAD_SHARE, _TORSO_SHARE = 0.953, 0.938
 """Heights aimed at as shares of the standing pose's: the published 1.4 m and 1.2 m on the published humanoid."""
@@ -30,7 +30,7 @@ _HEAD_SHARE, _TORSO_SHARE = 0.953, 0.938
 class KeyframeController:
     """Drives a simulation through keyframes; an online method as a thing that is asked for controls."""
 
-    def __init__(self, task: Task, settings: Settings, seed: int):
+    def __init__(self, task: Task, settings: Settings, seed: int, *, partwise: bool):
         scene = task.world
         self.keyframes: tuple[Keyframe, ...] = task.keyframes or ()
         self._settings = settings
@@ -38,9 +38,11 @@ class KeyframeController:
         self._planning = instrument(scene, frames, timestep=settings.planning_step)
         self._seeing = instrument(scene, frames)
         self._data = mujoco.MjData(self._seeing.model)
-        self._pairs = {id(k): (ContactPairs(k, self._planning), ContactPairs(k, self._seeing)) for k in self.keyframes}
+        # sensors lie at the same columns in both models
+        self._table = KeyframeTable.of(self.keyframes, self._seeing)
         self._dt = self._seeing.model.opt.timestep
-        self._planner = Planner(self._planning, settings, _standing_heights(task), seed)
+        parts = Partwise.of(scene, self.keyframes, self._table) if partwise else None
+        self._planner = Planner(self._planning, self._table, parts, settings, _standing_heights(task), seed)
         self.progress = KeyframeProgress(self.keyframes)
         self.costs: list[float] = []
         self.plans_seconds = 0.0
@@ -62,10 +64,8 @@ class KeyframeController:
         if self._since_plan % self._settings.replan_every == 0:
             began = time.perf_counter()
             parts = unpack_state(self._planning.model, state)
-            keyframe = self.progress.current
             age = self._since_plan * self._dt
-            pairs = self._pairs[id(keyframe)][0]
-            self.costs.append(self._planner.improve(parts.qpos, parts.qvel, keyframe, pairs, age))
+            self.costs.append(self._planner.improve(parts.qpos, parts.qvel, self._row, age))
             self.plans_seconds += time.perf_counter() - began
             self._since_plan = 0
         control = self._planner.control(self._since_plan * self._dt)
@@ -78,13 +78,23 @@ class KeyframeController:
         self._data.qpos[:], self._data.qvel[:] = parts.qpos, parts.qvel
         mujoco.mj_fwdPosition(self._seeing.model, self._data)
         mujoco.mj_sensorPos(self._seeing.model, self._data)
-        pairs = self._pairs[id(self.progress.current)][1]
-        self.progress.update(pairs.displacements(self._data.sensordata), self._dt)
+        distances = self._table.displacements(self._data.sensordata[None], np.array([self._row]))[0]
+        self.progress.update(distances, self._dt)
+
+    @property
+    def _row(self) -> int:
+        """The present keyframe's row (the last one's once all are done)."""
+        return min(self.progress.index, len(self.keyframes) - 1)
 
     @property
     def discarded(self) -> int:
         """Unstable rollouts so far."""
         return self._planner.discarded
+
+    @property
+    def recombined_share(self) -> float:
+        """Share of the plans in which a recombined candidate was the best."""
+        return self._planner.recombined_wins / max(len(self.costs), 1)
 
 
 @dataclass
@@ -103,14 +113,24 @@ class _Recording:
         self.ctrl.append(ctrl.copy())
 
 
-def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener) -> Result:
-    """Perform the task's keyframes; the same seed gives the same motion at any number of threads."""
+def solve_plain(task: Task, settings: Settings, seed: int, progress: ProgressListener) -> Result:
+    """Perform the task's keyframes by predictive sampling."""
+    return _solve(task, settings, seed, progress, PLAIN)
+
+
+def solve_partwise(task: Task, settings: Settings, seed: int, progress: ProgressListener) -> Result:
+    """Perform the task's keyframes by partwise MPC."""
+    return _solve(task, settings, seed, progress, PARTWISE)
+
+
+def _solve(task: Task, settings: Settings, seed: int, progress: ProgressListener, method: str) -> Result:
+    """The same seed gives the same motion at any number of threads."""
     began = time.perf_counter()
     scene, model = task.world, task.world.model
     data = mujoco.MjData(model)
     data.qpos[:] = task.initial_qpos()
     mujoco.mj_forward(model, data)
-    controller = KeyframeController(task, settings, seed)
+    controller = KeyframeController(task, settings, seed, partwise=method == PARTWISE)
     controller.reset(_state(model, data))
     record = _Recording([], [], [], ContactRecorder())
     status, trouble = Status.FAILED, ""
@@ -135,7 +155,7 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
     wall = time.perf_counter() - began
     figures = _figures(controller, data.time, wall)
     report = Report(
-        status, task.name, METHOD, seed, figures, float(data.time), wall, trouble or _advice(status, controller)
+        status, task.name, method, seed, figures, float(data.time), wall, trouble or _advice(status, controller)
     )
     motion = Motion(
         scene,
@@ -144,7 +164,7 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
         np.array(record.qvel),
         np.array(record.ctrl),
         contacts=record.contacts.collected(),
-        source=Source.now(method=METHOD, task=task.name, seed=seed, figures=figures),
+        source=Source.now(method=method, task=task.name, seed=seed, figures=figures),
     )
     return Result(motion, report)
 
@@ -188,6 +208,7 @@ def _figures(controller: KeyframeController, seconds: float, wall: float) -> dic
         "plans": plans,
         "plans_per_wall_second": round(plans / max(controller.plans_seconds, 1e-9), 1),
         "slower_than_real_time": round(wall / max(seconds, 1e-9), 2),
+        "recombined_share": round(controller.recombined_share, 3),
         "unstable_rollouts": controller.discarded,
     }
 

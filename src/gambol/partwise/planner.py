@@ -1,43 +1,88 @@
-"""Predictive sampling: try noisy variations of the present plan, keep the best (Section 3.1)."""
+"""Predictive sampling and its partwise extension: try variations of the present plan, keep the best (Section 3.1)."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from gambol.errors import InputError
 from gambol.goals import Keyframe
+from gambol.partwise.groups import Grouping, parts_of_actuators, parts_of_frame
+from gambol.partwise.search import candidates, chosen, recombine
 from gambol.partwise.sensing import Senses
 from gambol.partwise.settings import Settings
 from gambol.partwise.spline import spline_matrix, spline_row
-from gambol.partwise.terms import ContactPairs, Rolled, term_costs
+from gambol.partwise.terms import COMMON, KeyframeTable, Rolled, concerned_parts, costs
 from gambol.rotations import Array
+from gambol.scenes import Scene
 from gambol.sim import Rollout, backend, pack_state
 
 
-class Planner:
-    """Improves a control spline, one batch of rollouts at a time; its random stream is its own."""
+@dataclass(frozen=True)
+class Partwise:
+    """What recombination needs to know about a body and a sequence of keyframes."""
 
-    def __init__(self, senses: Senses, settings: Settings, heights: tuple[float, float], seed: int):
+    source_groups: np.ndarray
+    """(partitions, nu) the group that provides each actuator in each partition."""
+    seen: Array
+    """(K, G, P + 12) which costs of each keyframe count for which group."""
+
+    @staticmethod
+    def of(scene: Scene, keyframes: tuple[Keyframe, ...], table: KeyframeTable) -> Partwise:
+        """Groups and partitions of the scene's main character; a pair counts for the parts of both its bodies."""
+        main = scene.main_character
+        character = scene.characters[main]
+        grouping = Grouping.of(character)
+        pairs = table.present.shape[1]
+        seen = np.zeros((len(keyframes), len(grouping.groups), pairs + len(COMMON)))
+        seen[:, :, pairs:] = np.stack([grouping.sees(concerned_parts(name, character)) for name in COMMON], axis=-1)
+        for row, keyframe in enumerate(keyframes):
+            for place, pair in enumerate(keyframe.pairs):
+                names = (scene.frame(pair.body).name, scene.frame(pair.on).name)
+                parts = set().union(*(parts_of_frame(name, scene.characters, main) for name in names))
+                seen[row, :, place] = grouping.sees(parts)
+        return Partwise(grouping.source_groups(parts_of_actuators(character)), seen)
+
+
+class Planner:
+    """Improves a control spline, one batch of rollouts at a time; its random stream is its own.
+
+    Without ``partwise`` it is plain predictive sampling.
+    """
+
+    def __init__(
+        self,
+        senses: Senses,
+        table: KeyframeTable,
+        partwise: Partwise | None,
+        settings: Settings,
+        heights: tuple[float, float],
+        seed: int,
+    ):
         model = senses.model
         if model.nu == 0:
             raise InputError("the character has no actuators to plan for")
-        self._senses, self._settings, self._heights = senses, settings, heights
+        self._kept = 0 if partwise is None else len(partwise.source_groups)
+        if settings.rollouts < self._kept + 2:
+            raise InputError(f"must be at least {self._kept + 2} for this body's partitions", key="settings.rollouts")
+        self._senses, self._table, self._partwise = senses, table, partwise
+        self._settings, self._heights = settings, heights
         self._backend = backend("cpu", model, threads=settings.threads)
         self._rng = np.random.default_rng(seed)
         steps = max(round(settings.horizon / model.opt.timestep), 1)
         self._spacing = settings.horizon / max(settings.knots - 1, 1)
-        self._basis = spline_matrix(settings.knots, np.arange(steps) * model.opt.timestep / self._spacing)
+        times = np.arange(steps, dtype=np.float64) * model.opt.timestep
+        self._basis = spline_matrix(settings.knots, times / self._spacing)
         self._low, self._high = _control_range(model.actuator_ctrlrange, model.actuator_ctrllimited.astype(bool))
-        self._knots = np.zeros((settings.rollouts, settings.knots, model.nu))
+        self._scale = settings.noise * 0.5 * (self._high - self._low)
         self._out = Rollout.empty(model, settings.rollouts, steps)
-        self._joint_dofs = slice(6, None)
+        self._nominal = np.zeros((1, settings.knots, model.nu))
+        self._recombined = np.zeros((1, self._kept, settings.knots, model.nu))
         self.discarded = 0
         """Rollouts thrown away so far because the simulation went unstable."""
-
-    @property
-    def nominal(self) -> Array:
-        """Knots (knots, nu) of the present plan."""
-        return self._knots[0]
+        self.recombined_wins = 0
+        """Plans so far in which a recombined candidate was the best."""
 
     def close(self) -> None:
         """End the planning threads."""
@@ -45,35 +90,47 @@ class Planner:
 
     def reset(self) -> None:
         """Forget the plan: zero torque, or the zero pose for servos."""
-        self._knots[:] = np.clip(0.0, self._low, self._high)
+        rest = np.clip(0.0, self._low, self._high)
+        self._nominal[:], self._recombined[:] = rest, rest
 
     def control(self, age: float) -> Array:
         """The control (nu,) to apply ``age`` seconds after the plan was made."""
-        return spline_row(self._settings.knots, round(age / self._spacing, 9)) @ self.nominal
+        return spline_row(self._settings.knots, round(age / self._spacing, 9)) @ self._nominal[0]
 
-    def improve(self, qpos: Array, qvel: Array, keyframe: Keyframe, pairs: ContactPairs, age: float) -> float:
-        """One plan from a state, the last plan being ``age`` seconds old; the cost of the best candidate."""
-        settings, knots = self._settings, self._knots
-        phases = np.arange(settings.knots, dtype=np.float64) + age / self._spacing
-        knots[0] = spline_matrix(settings.knots, phases) @ knots[0]
-        scale = settings.noise * 0.5 * (self._high - self._low)
-        knots[1:] = knots[0] + scale * self._rng.standard_normal(knots[1:].shape)
-        np.clip(knots, self._low, self._high, out=knots)
-        controls = self._basis @ knots
-        np.clip(controls, self._low, self._high, out=controls)
+    def improve(self, qpos: Array, qvel: Array, keyframe: int, age: float) -> float:
+        """One plan towards a keyframe, the last plan being ``age`` seconds old; the cost of the best candidate."""
+        settings = self._settings
+        later = spline_matrix(settings.knots, np.arange(settings.knots, dtype=np.float64) + age / self._spacing)
+        fresh = settings.rollouts - 1 - self._kept
+        noise = self._scale * self._rng.standard_normal((1, fresh, settings.knots, len(self._low)))
+        knots = candidates(later @ self._nominal, later @ self._recombined, noise, self._low, self._high)
+        controls = np.clip(self._basis @ knots[0], self._low, self._high)
         out = self._backend.rollout(pack_state(self._senses.model, qpos, qvel), controls, out=self._out)
-        rolled = Rolled(self._senses, out.sensors, out.qvel[..., self._joint_dofs], controls, keyframe, self._heights)
-        totals = term_costs(rolled, pairs).sum(-1)
-        bad = out.failed | ~np.isfinite(totals)
+        index = np.array([keyframe])
+        rolled = Rolled(
+            self._senses,
+            out.sensors[None],
+            out.qvel[None, ..., 6:],
+            controls[None],
+            self._table.facing[index][:, None, None],
+            self._heights,
+        )
+        found = costs(rolled, self._table, index)
+        bad = out.failed | ~np.isfinite(found[0].sum(-1))
         self.discarded += int(bad.sum())
         if bad.all():
             raise FloatingPointError("every candidate made the simulation unstable")
-        best = int(np.argmin(np.where(bad, np.inf, totals)))
-        knots[0] = knots[best]
-        return float(totals[best])
+        found[0, bad] = np.inf
+        totals = found.sum(-1)
+        best = np.argmin(totals, axis=1)
+        self.recombined_wins += int(best[0] > fresh)
+        self._nominal = chosen(knots, best)
+        if self._partwise is not None:
+            found[0, bad] = np.finfo(float).max / found.shape[-1]
+            self._recombined = recombine(knots, found, self._partwise.seen[index], self._partwise.source_groups)
+        return float(totals[0, best[0]])
 
 
 def _control_range(ranges: Array, limited: np.ndarray) -> tuple[Array, Array]:
     """Bounds of the controls; where a servo has none, half a turn either way."""
-    low, high = np.where(limited, ranges[:, 0], -np.pi), np.where(limited, ranges[:, 1], np.pi)
-    return low, high
+    return np.where(limited, ranges[:, 0], -np.pi), np.where(limited, ranges[:, 1], np.pi)

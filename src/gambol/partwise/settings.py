@@ -8,12 +8,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Settings(BaseModel):
-    """How predictive sampling plans; the same fields serve Python, task files and ``--set``."""
+    """How sampling MPC plans; the same fields serve Python, task files and ``--set``."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     rollouts: Annotated[int, Field(ge=2, le=100_000)] = 45
-    """Candidates tried in each plan, the unperturbed one included."""
+    """Candidates tried in each plan, the unperturbed and the recombined ones included."""
     horizon: Annotated[float, Field(gt=0.0, le=5.0)] = 0.35
     """Seconds looked ahead."""
     knots: Annotated[int, Field(ge=1, le=50)] = 3

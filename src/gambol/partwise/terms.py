@@ -1,20 +1,22 @@
-"""The cost of a rollout: the contact objective and the twelve common terms (Section 3.3, Table 1, Appendix A).
+"""The cost of rollouts: the contact objective and the twelve common terms (Section 3.3, Table 1, Appendix A).
 
-Each term is a pure function of sensor arrays (N, T, nsensordata) that returns its residual; its norm turns the residual
-into a cost. Norms follow the published planner: smoothed absolute value for posture and contact, squares for
-velocities, a hyperbolic cosine for control.
+Everything is a pure function of arrays over (trials B, rollouts N, steps T), in NumPy or in JAX, whichever the arrays
+are of. Norms follow the published planner: smoothed absolute value for posture and contact, squares for velocities, a
+hyperbolic cosine for control.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from gambol.characters import Character
 from gambol.goals import Keyframe, Weights
 from gambol.partwise.sensing import Senses
-from gambol.rotations import Array
+from gambol.rotations import Array, namespace, rotate
 
 ALPHA = 0.1
 """Width (metres, or unit-vector components) of the smoothed absolute value's rounded tip (equation 5)."""
@@ -23,7 +25,7 @@ CONTROL_WIDTH = 0.3
 
 def smooth_abs(residual: Array) -> Array:
     """√(x² + α²) - α, summed over the residual's components (equation 5)."""
-    return (np.sqrt(residual**2 + ALPHA**2) - ALPHA).sum(-1)
+    return (namespace(residual).sqrt(residual**2 + ALPHA**2) - ALPHA).sum(-1)
 
 
 def quadratic(residual: Array) -> Array:
@@ -33,18 +35,18 @@ def quadratic(residual: Array) -> Array:
 
 def hyperbolic(residual: Array) -> Array:
     """p² (cosh(x / p) - 1): square for small controls, steep for large ones."""
-    return (CONTROL_WIDTH**2 * (np.cosh(residual / CONTROL_WIDTH) - 1.0)).sum(-1)
+    return (CONTROL_WIDTH**2 * (namespace(residual).cosh(residual / CONTROL_WIDTH) - 1.0)).sum(-1)
 
 
 @dataclass(frozen=True)
 class Rolled:
-    """What terms look at: sensors (N, T, nsensordata), joint velocities (N, T, nv), controls (N, T, nu)."""
+    """What terms look at, over (B, N, T): sensors, joint velocities, controls, and the point to face (B, 1, 1, 2)."""
 
     senses: Senses
     sensors: Array
     joint_velocity: Array
     control: Array
-    keyframe: Keyframe
+    facing: Array
     heights: tuple[float, float]
     """Standing heights of head and torso, metres."""
 
@@ -78,64 +80,104 @@ def _com_feet(rolled: Rolled) -> Array:
 
 def _facing(rolled: Rolled) -> Array:
     """Unit vector towards the point to face minus the torso's forward direction, on the ground."""
-    if rolled.keyframe.facing is None:
-        return np.zeros((*rolled.sensors.shape[:2], 2))
-    away = np.array(rolled.keyframe.facing) - rolled.senses.position(rolled.sensors, "chest")[..., :2]
-    away /= np.maximum(np.linalg.norm(away, axis=-1, keepdims=True), 1e-6)
-    return away - rolled.senses.axis(rolled.sensors, "chest", 0)[..., :2]
+    away = rolled.facing - rolled.senses.position(rolled.sensors, "chest")[..., :2]
+    length = namespace(away).sqrt((away**2).sum(-1, keepdims=True) + 1e-12)
+    return away / length - rolled.senses.axis(rolled.sensors, "chest", 0)[..., :2]
 
 
-_TERMS: dict[str, tuple[Residual, Callable[[Array], Array]]] = {
-    "upright_torso": (_tilt("chest"), smooth_abs),
-    "upright_pelvis": (_tilt("pelvis"), smooth_abs),
-    "upright_left_foot": (_tilt("left_ankle"), smooth_abs),
-    "upright_right_foot": (_tilt("right_ankle"), smooth_abs),
-    "head_height": (_height("head", 0), smooth_abs),
-    "torso_height": (_height("chest", 1), smooth_abs),
-    "knee_feet": (_knee_feet, smooth_abs),
-    "com_feet": (_com_feet, smooth_abs),
-    "facing": (_facing, smooth_abs),
-    "com_velocity": (lambda rolled: rolled.senses.momentum_velocity(rolled.sensors), quadratic),
-    "joint_velocity": (lambda rolled: rolled.joint_velocity, quadratic),
-    "control": (lambda rolled: rolled.control, hyperbolic),
+@dataclass(frozen=True)
+class Term:
+    """A common term: its residual, its norm, and the landmarks whose parts it concerns (None: every part)."""
+
+    residual: Residual
+    norm: Callable[[Array], Array]
+    concerns: tuple[str, ...] | None
+
+
+COMMON: dict[str, Term] = {
+    "upright_torso": Term(_tilt("chest"), smooth_abs, ("chest",)),
+    "upright_pelvis": Term(_tilt("pelvis"), smooth_abs, ("pelvis",)),
+    "upright_left_foot": Term(_tilt("left_ankle"), smooth_abs, ("left_ankle",)),
+    "upright_right_foot": Term(_tilt("right_ankle"), smooth_abs, ("right_ankle",)),
+    "head_height": Term(_height("head", 0), smooth_abs, ("head",)),
+    "torso_height": Term(_height("chest", 1), smooth_abs, ("chest",)),
+    "knee_feet": Term(_knee_feet, smooth_abs, ("right_ankle", "left_ankle")),
+    "com_feet": Term(_com_feet, smooth_abs, None),
+    "facing": Term(_facing, smooth_abs, ("chest",)),
+    "com_velocity": Term(lambda rolled: rolled.senses.momentum_velocity(rolled.sensors), quadratic, None),
+    "joint_velocity": Term(lambda rolled: rolled.joint_velocity, quadratic, None),
+    "control": Term(lambda rolled: rolled.control, hyperbolic, None),
 }
+"""The twelve common terms; the parts they concern are those of Table 1, found through the landmarks."""
 
-TERMS = ("contact", *_TERMS)
-"""Names of all terms, in the order of the columns of :func:`term_costs`."""
-
-if set(TERMS) != set(Weights.model_fields):
+if {"contact", *COMMON} != set(Weights.model_fields):
     raise RuntimeError("the terms and their weights have come apart")
 
 
-class ContactPairs:
-    """The pairs of one keyframe, ready to be measured on arrays of sensors."""
-
-    def __init__(self, keyframe: Keyframe, senses: Senses):
-        pairs = keyframe.pairs
-        self._senses = senses
-        self._columns = np.array([senses.frames[p.body] for p in pairs] + [senses.frames[p.on] for p in pairs])
-        self._offsets = np.array([p.point for p in pairs] + [p.at for p in pairs])
-
-    def displacements(self, sensors: Array) -> Array:
-        """Vectors (..., P, 3) from each target to its point (equation 4)."""
-        points = self._senses.points(sensors, self._columns, self._offsets)
-        half = len(self._columns) // 2
-        return points[..., :half, :] - points[..., half:, :]
+def concerned_parts(name: str, character: Character) -> set[str]:
+    """The parts of a character that a common term concerns (Table 1)."""
+    landmarks = COMMON[name].concerns
+    if landmarks is None:
+        return set(character.parts)
+    return {character.part_of[character.landmarks[landmark].body] for landmark in landmarks}
 
 
-def term_costs(rolled: Rolled, pairs: ContactPairs) -> Array:
-    """Weighted cost (N, number of terms) of each rollout, averaged over time; terms without weight are skipped."""
-    weights = rolled.keyframe.weights
-    costs = np.zeros((len(rolled.sensors), len(TERMS)))
-    if weights.contact:
-        displacement = pairs.displacements(rolled.sensors)
-        flat = displacement.reshape(*displacement.shape[:2], -1)
-        costs[:, 0] = weights.contact * smooth_abs(flat).mean(-1)
-    for column, (name, (residual, norm)) in enumerate(_TERMS.items(), start=1):
-        weight = getattr(weights, name)
-        if weight:
-            costs[:, column] = weight * norm(residual(rolled)).mean(-1)
-    return costs
+@dataclass(frozen=True)
+class KeyframeTable:
+    """All keyframes of a task as arrays with a row each, so that trials at different keyframes are costed together.
+
+    Pairs are padded to the largest number P; padding weighs nothing.
+    """
+
+    columns: Any
+    """(K, 2 P) sensor columns of the frames of the points, then of their targets."""
+    offsets: Any
+    """(K, 2 P, 3) the points in those frames."""
+    present: Any
+    """(K, P) 1 for a pair, 0 for padding."""
+    weights: Any
+    """(K, P + 12) weights of the pairs, then of the common terms."""
+    facing: Any
+    """(K, 2) the point to face."""
+
+    @staticmethod
+    def of(keyframes: Sequence[Keyframe], senses: Senses) -> KeyframeTable:
+        """The table of a sequence, for sensors laid out as ``senses`` says."""
+        count, most = len(keyframes), max(len(k.pairs) for k in keyframes)
+        columns = np.full((count, 2 * most), next(iter(senses.frames.values())), int)
+        offsets, present = np.zeros((count, 2 * most, 3)), np.zeros((count, most))
+        weights = np.zeros((count, most + len(COMMON)))
+        for row, keyframe in enumerate(keyframes):
+            pairs = keyframe.pairs
+            for side, frames, points in ((0, "body", "point"), (most, "on", "at")):
+                columns[row, side : side + len(pairs)] = [senses.frames[getattr(p, frames)] for p in pairs]
+                offsets[row, side : side + len(pairs)] = [getattr(p, points) for p in pairs]
+            present[row, : len(pairs)] = 1.0
+            weights[row, : len(pairs)] = keyframe.weights.contact
+            weights[row, most:] = [getattr(keyframe.weights, name) for name in COMMON]
+            if keyframe.facing is None:
+                weights[row, most + list(COMMON).index("facing")] = 0.0
+        facing = np.array([keyframe.facing or (0.0, 0.0) for keyframe in keyframes])
+        return KeyframeTable(columns, offsets, present, weights, facing)
+
+    def displacements(self, sensors: Array, index: Any) -> Array:
+        """Vectors (B, ..., P, 3) from each target to its point (equation 4); ``index`` (B,) chooses the keyframes."""
+        xp = namespace(sensors)
+        lead = (sensors.shape[0],) + (1,) * (sensors.ndim - 2)
+        columns = (self.columns[index][..., None] + np.arange(7)).reshape(*lead, -1)
+        frames = xp.take_along_axis(sensors, columns, axis=-1).reshape(*sensors.shape[:-1], -1, 7)
+        offsets = self.offsets[index].reshape(*lead, -1, 3)
+        points = frames[..., :3] + rotate(frames[..., 3:], offsets)
+        half = points.shape[-2] // 2
+        return (points[..., :half, :] - points[..., half:, :]) * self.present[index].reshape(*lead, -1, 1)
+
+
+def costs(rolled: Rolled, table: KeyframeTable, index: Any) -> Array:
+    """Weighted costs (B, N, P + 12) of every pair and common term, averaged over time."""
+    xp = namespace(rolled.sensors)
+    contact = smooth_abs(table.displacements(rolled.sensors, index)).mean(-2)
+    common = [term.norm(term.residual(rolled)).mean(-1) for term in COMMON.values()]
+    return xp.concat([contact, xp.stack(common, axis=-1)], axis=-1) * table.weights[index][:, None]
 
 
 def watched_frames(keyframes: Sequence[Keyframe]) -> list[str]:

@@ -65,17 +65,17 @@ class _Solver:
         self.dofs, self.places = model.jnt_dofadr[hinges], model.jnt_qposadr[hinges]
         self.low, self.high = model.jnt_range[hinges].T
 
-    def solve(self, frame: int, start: Array, steps: int) -> Array:
-        """The state nearest the goals of a frame, by at most so many steps from a start."""
-        state, damping = self._within(start), 1e-4
-        error, cost = self._error(frame, state, start)
-        slope, curvature = self._model(error, state, start)
+    def solve(self, frame: int, last: Array, steps: int) -> Array:
+        """The state nearest the goals of a frame, by at most so many steps from the last one's."""
+        state, damping = self._within(last), 1e-4
+        error, cost = self._error(frame, state, last)
+        slope, curvature = self._model(error, state, last)
         for _ in range(steps):
             change = self._step(state, slope, curvature + damping * np.diag(np.diag(curvature) + 1e-6))
             tried = state.copy()
             mujoco.mj_integratePos(self.model, tried, change, 1.0)
             tried = self._within(tried)
-            error, new_cost = self._error(frame, tried, start)
+            error, new_cost = self._error(frame, tried, last)
             if new_cost >= cost:
                 damping *= 10.0
                 if damping > 1e6:
@@ -85,7 +85,7 @@ class _Solver:
             state, cost, damping = tried, new_cost, max(damping / 10.0, 1e-6)
             if settled:
                 break
-            slope, curvature = self._model(error, state, start)
+            slope, curvature = self._model(error, state, last)
         return state
 
     def _within(self, state: Array) -> Array:
