@@ -34,6 +34,6 @@ frames[:, 1], frames[:, 9] = 97.0, 60 * np.sin(np.linspace(0, 2 * np.pi, 60))  #
 rows = "\n".join(" ".join(f"{value:.4f}" for value in frame) for frame in frames)
 Path("swing.bvh").write_text(f"HIERARCHY\n{hips}\nMOTION\nFrames: 60\nFrame Time: 0.033333\n{rows}\n")
 
-swing = gambol.load_motion("swing.bvh")
-print("its own rig:", swing.scene.characters["swing"].mass, "kg,", swing.scene.model.nv, "degrees of freedom")
+swing = gambol.load_motion("swing.bvh", ground=True)  # soles on the floor, whatever the recording says
+print(f"its own rig: {swing.scene.characters['swing'].mass:.1f} kg, {swing.scene.model.nv} degrees of freedom")
 retarget(swing, build("humanoid")).save("swing.html")

@@ -89,6 +89,11 @@ class Motion:
                 raise InputError(f"is not finite at frame {bad}", key=name)
             values.flags.writeable = False
             object.__setattr__(self, name, values)
+        if self.contacts is not None and len(self.contacts):
+            if self.contacts.frame.max() >= frames:
+                raise InputError(f"name frames beyond the last of {frames}", key="contacts")
+            if self.contacts.geoms.max() >= model.ngeom:
+                raise InputError(f"name solids beyond the {model.ngeom} of the scene", key="contacts")
 
     def __len__(self) -> int:
         return len(self.qpos)
@@ -128,6 +133,9 @@ class Motion:
                 before, after = max(t - 1, 0), min(t + 1, frames - 1)
                 span = (after - before) * self.dt
                 mujoco.mj_differentiatePos(model, speeds[t], span, self.qpos[before], self.qpos[after])
+        if frames > 2:
+            # one-sided differences lie half a frame inside: carry them on to the ends
+            speeds[0], speeds[-1] = 2 * speeds[0] - speeds[1], 2 * speeds[-1] - speeds[-2]
         return speeds
 
     def poses(self) -> Poses:

@@ -6,7 +6,7 @@ variants are one number: an armchair of 0.12 is the short one, a table of 0.75 t
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
 import mujoco
 from pydantic import Field
@@ -196,15 +196,18 @@ class ClimbingWall(SceneObject):
     kind: ClassVar[str] = "climbing-wall"
     at: tuple[float, float] = (1.3, 0.0)
     height: Length = 2.0
+    flipped: bool = False
+    """The ledges with left and right exchanged."""
 
     def solids(self) -> tuple[Solid, ...]:
         """The block and its ledges, which keep their share of the height."""
         middle = self.height / 2
         ledges = ((-0.8, 0.0, 0.2, 1.0), (-0.7, 0.6, 0.7, 0.3), (-0.7, -0.7, 1.1, 0.3))
+        side = -1.0 if self.flipped else 1.0
         return (
             Solid("block", "box", (0, 0, middle), (0.5, 1.0, middle)),
             *(
-                Solid(f"ledge_{k}", "box", (x, y, z * middle), (0.3, half, 0.1))
+                Solid(f"ledge_{k}", "box", (x, side * y, z * middle), (0.3, half, 0.1))
                 for k, (x, y, z, half) in enumerate(ledges, start=1)
             ),
         )
@@ -212,6 +215,10 @@ class ClimbingWall(SceneObject):
     def spots(self) -> dict[str, Spot]:
         """Facing it."""
         return {"standing": Spot(-1.6)}
+
+    def mirrored(self) -> Self:
+        """The ledges change sides too."""
+        return super().mirrored().model_copy(update={"flipped": not self.flipped})
 
 
 class Ball(Movable):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Annotated, Literal
 
 import mujoco
@@ -45,7 +46,10 @@ class Terrain(BaseModel):
         return self.shape == "flat"
 
     def heights(self) -> Array:
-        """Heights (rows along y, columns along x) in metres at the samples; the origin is at zero."""
+        """Heights (rows along y, columns along x) in metres at the samples; the origin is at zero. Read-only."""
+        return _field(self)  # pyright: ignore[reportArgumentType] (frozen models can be hashed)
+
+    def _make_heights(self) -> Array:
         count = min(round(self.size / self.cell), 2000) + 1
         axis = np.linspace(-self.size / 2, self.size / 2, count)
         x, y = np.meshgrid(axis, axis)
@@ -92,6 +96,13 @@ class Terrain(BaseModel):
             userdata=((heights - low) / span).ravel(),
         )
         spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_HFIELD, hfieldname=NAME, pos=[0, 0, low], **surface)
+
+
+@lru_cache(maxsize=16)
+def _field(terrain: Terrain) -> Array:
+    heights = terrain._make_heights()
+    heights.flags.writeable = False
+    return heights
 
 
 def _from_start(terrain: Terrain, x: Array, y: Array) -> Array:

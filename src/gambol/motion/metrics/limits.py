@@ -74,7 +74,7 @@ def drives(subject: Subject) -> tuple[Array, Array]:
     data = mujoco.MjData(model)
     force, speed = np.empty((2, len(motion), model.nu))
     for t in range(len(motion)):
-        data.qpos[:], data.qvel[:], data.ctrl[:] = motion.qpos[t], subject.velocities[t], motion.ctrl[t]
+        data.qpos[:], data.qvel[:], data.ctrl[:] = motion.qpos[t], motion.velocities[t], motion.ctrl[t]
         mujoco.mj_fwdPosition(model, data)
         mujoco.mj_fwdVelocity(model, data)
         mujoco.mj_fwdActuation(model, data)
@@ -121,10 +121,10 @@ def _needed_torques(subject: Subject) -> tuple[Array, Array]:
     data = mujoco.MjData(plain)
     frame, body, position, force = _contact_forces(subject)
     starts = np.searchsorted(frame, np.arange(len(motion) + 1))
-    acceleration, jacobian = subject.rate(subject.velocities), np.zeros((3, model.nv))
+    acceleration, jacobian = subject.rate(motion.velocities), np.zeros((3, model.nv))
     torques = np.full((len(motion), model.nv), np.nan)
     for t in range(1, len(motion) - 1):
-        data.qpos[:], data.qvel[:], data.qacc[:] = motion.qpos[t], subject.velocities[t], acceleration[t]
+        data.qpos[:], data.qvel[:], data.qacc[:] = motion.qpos[t], motion.velocities[t], acceleration[t]
         mujoco.mj_inverse(plain, data)
         torques[t] = data.qfrc_inverse
         for k in range(starts[t], starts[t + 1]):

@@ -74,16 +74,6 @@ class Subject:
         return self._computed[compute]
 
     @cached_property
-    def velocities(self) -> Array:
-        """(T, nv) of the whole scene; differences of positions carried on to both ends where none are recorded."""
-        speeds = self.motion.velocities
-        if self.motion.qvel is None and len(speeds) >= 3:
-            # the difference of the first two positions is the mean of their speeds, not the first one's
-            speeds = speeds.copy()
-            speeds[0], speeds[-1] = 2 * speeds[0] - speeds[1], 2 * speeds[-1] - speeds[-2]
-        return speeds
-
-    @cached_property
     def near(self) -> tuple[Contacts, Surfaces]:
         """Everything in the scene that is within reach of a touch."""
         return survey(self.motion, margin=NEAR)
@@ -127,7 +117,7 @@ class Subject:
         energy, inertial, gyration = np.empty(len(motion)), np.zeros(model.nv), 0.0
         for t in range(len(motion)):
             data.qpos[:] = motion.qpos[t]
-            data.qvel[dofs] = self.velocities[t, dofs]
+            data.qvel[dofs] = self.motion.velocities[t, dofs]
             mujoco.mj_kinematics(model, data)
             mujoco.mj_comPos(model, data)
             mujoco.mj_makeM(model, data)
