@@ -42,7 +42,7 @@ class KeyframeController:
         self._table = KeyframeTable.of(self.keyframes, self._seeing)
         self._dt = self._seeing.model.opt.timestep
         parts = Partwise.of(scene, self.keyframes, self._table) if partwise else None
-        self._planner = Planner(self._planning, self._table, parts, settings, _standing_heights(task), seed)
+        self._planner = Planner(self._planning, self._table, parts, settings, standing_heights(task), seed)
         self.progress = KeyframeProgress(self.keyframes)
         self.costs: list[float] = []
         self.plans_seconds = 0.0
@@ -175,7 +175,7 @@ def _state(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
     return state
 
 
-def _standing_heights(task: Task) -> tuple[float, float]:
+def standing_heights(task: Task) -> tuple[float, float]:
     """Heights the head and the torso should aim at: a little below those of the standing pose."""
     from gambol.scenes import Placement, Scene, place
 

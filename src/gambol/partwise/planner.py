@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import mujoco
 import numpy as np
 
 from gambol.errors import InputError
@@ -74,7 +75,7 @@ class Planner:
         self._spacing = settings.horizon / max(settings.knots - 1, 1)
         times = np.arange(steps, dtype=np.float64) * model.opt.timestep
         self._basis = spline_matrix(settings.knots, times / self._spacing)
-        self._low, self._high = _control_range(model.actuator_ctrlrange, model.actuator_ctrllimited.astype(bool))
+        self._low, self._high = control_range(model)
         self._scale = settings.noise * 0.5 * (self._high - self._low)
         self._out = Rollout.empty(model, settings.rollouts, steps)
         self._nominal = np.zeros((1, settings.knots, model.nu))
@@ -131,6 +132,7 @@ class Planner:
         return float(totals[0, best[0]])
 
 
-def _control_range(ranges: Array, limited: np.ndarray) -> tuple[Array, Array]:
-    """Bounds of the controls; where a servo has none, half a turn either way."""
+def control_range(model: mujoco.MjModel) -> tuple[Array, Array]:
+    """Bounds (nu,) of the controls; where a servo has none, half a turn either way."""
+    ranges, limited = model.actuator_ctrlrange, model.actuator_ctrllimited.astype(bool)
     return np.where(limited, ranges[:, 0], -np.pi), np.where(limited, ranges[:, 1], np.pi)

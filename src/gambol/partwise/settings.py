@@ -18,7 +18,7 @@ class Settings(BaseModel):
     """Seconds looked ahead."""
     knots: Annotated[int, Field(ge=1, le=50)] = 3
     """Knots of the control splines."""
-    noise: Annotated[float, Field(gt=0.0, le=2.0)] = 0.05
+    noise: Annotated[float, Field(gt=0.0, le=2.0)] = 0.1
     """Standard deviation of the knots' noise, as a share of half the control range."""
     planning_step: Annotated[float, Field(ge=0.001, le=0.05)] = 0.015
     """Seconds of a physics step while planning."""

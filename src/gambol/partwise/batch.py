@@ -1,0 +1,274 @@
+"""Many trials of one task at once on a GPU: B trials × N rollouts are one batch of worlds.
+
+The costs and the search are the same functions as on the CPU, here on JAX arrays; MuJoCo Warp steps the worlds. Random
+numbers come from JAX, and contacts are found in another order each time: single trials differ from those on the CPU,
+their statistics do not.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gambol.errors import InputError, MissingExtraError
+from gambol.goals import Task
+from gambol.motion import Motion, Source
+from gambol.partwise.method import PARTWISE, standing_heights
+from gambol.partwise.planner import Partwise, control_range
+from gambol.partwise.search import candidates, chosen, recombine
+from gambol.partwise.sensing import instrument
+from gambol.partwise.settings import Settings
+from gambol.partwise.spline import spline_matrix
+from gambol.partwise.terms import KeyframeTable, Rolled, costs, watched_frames
+from gambol.results import Progress, ProgressListener
+from gambol.rotations import Array
+from gambol.sim import backend, pack_state
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How one trial ended."""
+
+    succeeded: bool
+    seconds: float
+    """Simulated seconds until it ended."""
+    reached: int
+    """Keyframes reached."""
+    mean_cost: float
+    recombined_share: float
+
+
+class _Course(NamedTuple):
+    """Where every trial stands in its keyframes; all (B,)."""
+
+    index: Any
+    elapsed: Any
+    held: Any
+    failed: Any
+    ended: Any
+    """Seconds at which it ended, or infinity."""
+    cost: Any
+    """Sum of the best costs of its plans while it ran."""
+    wins: Any
+    plans: Any
+
+
+class TrialBatch:
+    """All trials of a task, planned for and simulated together."""
+
+    def __init__(
+        self,
+        task: Task,
+        settings: Settings,
+        seeds: Sequence[int],
+        *,
+        method: str = PARTWISE,
+        device: str | None = None,
+        keep: int = 0,
+    ):
+        try:
+            import jax
+            import warp
+        except ImportError as error:
+            raise MissingExtraError("JAX or Warp", "gpu") from error
+        if task.keyframes is None:
+            raise InputError("trials in a batch perform contact keyframes", file=task.file)
+        self._jax, self._wp = jax, warp
+        self.task, self.settings, self.method = task, settings, method
+        self._trials, self._keep = len(seeds), min(keep, len(seeds))
+        frames = watched_frames(task.keyframes)
+        planning = instrument(task.world, frames, timestep=settings.planning_step)
+        seeing = instrument(task.world, frames)
+        self._planning, self._model = planning, seeing.model
+        self._planner = backend("gpu", planning.model, device=device)
+        self._world = backend("gpu", seeing.model, device=device)
+        table = KeyframeTable.of(task.keyframes, seeing)
+        parts = Partwise.of(task.world, task.keyframes, table) if method == PARTWISE else None
+        self._kept = 0 if parts is None else len(parts.source_groups)
+        self._steps = max(round(settings.horizon / planning.model.opt.timestep), 1)
+        self._keyframes = task.keyframes
+        self._prepare(table, parts)
+        keys = jax.vmap(jax.random.key)(np.asarray(seeds, np.uint32))
+        self._keys = keys
+        start = pack_state(self._model, task.initial_qpos(), np.zeros(self._model.nv))
+        jnp = jax.numpy
+        self._state = jnp.tile(jnp.asarray(start, jnp.float32), (self._trials, 1))
+        rest = np.clip(0.0, *self._range)
+        shape = (self._trials, settings.knots, self._model.nu)
+        self._nominal = jnp.broadcast_to(jnp.asarray(rest, jnp.float32), shape)
+        self._recombined = jnp.broadcast_to(self._nominal[:, None], (self._trials, self._kept, *shape[1:]))
+        zeros = jnp.zeros(self._trials, jnp.float32)
+        whole = jnp.zeros(self._trials, jnp.int32)
+        self._course = _Course(whole, zeros, zeros, zeros > 1, zeros + jnp.inf, zeros, whole, whole)
+        self._recorded: list[Array] = []
+        self._latest: dict[int, Any] = {}
+
+    def _prepare(self, table: KeyframeTable, parts: Partwise | None) -> None:
+        """Compile the three pieces of a round for this task's shapes."""
+        jax, settings, model = self._jax, self.settings, self._model
+        jnp = jax.numpy
+        dt = float(model.opt.timestep)
+        spacing = settings.horizon / max(settings.knots - 1, 1)
+        age = settings.replan_every * dt
+        knots = np.arange(settings.knots, dtype=np.float64)
+        later = jnp.asarray(spline_matrix(settings.knots, knots + age / spacing), jnp.float32)
+        plan_times = np.arange(self._steps, dtype=np.float64) * self._planning.model.opt.timestep
+        basis = jnp.asarray(spline_matrix(settings.knots, plan_times / spacing), jnp.float32)
+        act_times = np.arange(settings.replan_every, dtype=np.float64) * dt
+        acting = jnp.asarray(spline_matrix(settings.knots, act_times / spacing), jnp.float32)
+        self._range = control_range(model)
+        low, high = (jnp.asarray(bound, jnp.float32) for bound in self._range)
+        scale = settings.noise * 0.5 * (high - low)
+        fresh = settings.rollouts - 1 - self._kept
+        heights = standing_heights(self.task)
+        device_table = KeyframeTable(
+            jnp.asarray(table.columns),
+            *(jnp.asarray(a, jnp.float32) for a in (table.offsets, table.present, table.weights, table.facing)),
+        )
+        seen = None if parts is None else jnp.asarray(parts.seen, jnp.float32)
+        sources = None if parts is None else jnp.asarray(parts.source_groups)
+        nq, nv = model.nq, model.nv
+        tolerance, sustain, limit = (
+            jnp.asarray([getattr(k, name) for k in self._keyframes], jnp.float32)
+            for name in ("tolerance", "sustain", "limit")
+        )
+        last = len(self._keyframes) - 1
+
+        @jax.jit
+        def propose(keys: Any, nominal: Any, recombined: Any, state: Any) -> tuple[Any, ...]:
+            keys, draw = jnp.moveaxis(jax.vmap(partial(jax.random.split, num=2))(keys), 1, 0)
+            shape = (fresh, settings.knots, model.nu)
+            noise = scale * jax.vmap(lambda key: jax.random.normal(key, shape))(draw)
+            tried = candidates(later @ nominal, later @ recombined, noise, low, high)
+            controls = jnp.clip(basis @ tried, low, high)
+            rows = controls.reshape(-1, *controls.shape[2:])
+            return keys, tried, rows, jnp.repeat(state, settings.rollouts, axis=0)
+
+        @jax.jit
+        def select(tried: Any, rows: Any, states: Any, sensors: Any, failed: Any, course: _Course) -> tuple[Any, ...]:
+            def by_trial(array: Any) -> Any:
+                return array.reshape(-1, settings.rollouts, *array.shape[1:])
+
+            index = jnp.minimum(course.index, last)
+            rolled = Rolled(
+                self._planning,
+                by_trial(sensors),
+                by_trial(states[..., 1 + nq + 6 : 1 + nq + nv]),
+                by_trial(rows),
+                device_table.facing[index][:, None, None],
+                heights,
+            )
+            found = costs(rolled, device_table, index)
+            bad = by_trial(failed) | ~jnp.isfinite(found.sum(-1))
+            found = jnp.where(bad[..., None], 1e9, found)
+            totals = found.sum(-1)
+            best = jnp.argmin(totals, axis=1)
+            nominal = chosen(tried, best)
+            mixed = tried[:, :0] if seen is None else recombine(tried, found, seen[index], sources)
+            running = (~course.failed) & (course.index <= last)
+            course = course._replace(
+                cost=course.cost + jnp.where(running, totals.min(axis=1), 0.0),
+                wins=course.wins + (running & (best > fresh)),
+                plans=course.plans + running,
+            )
+            return nominal, mixed, jnp.clip(acting @ nominal, low, high), course
+
+        @jax.jit
+        def advance(sensors: Any, course: _Course, now: Any) -> _Course:
+            for step in range(settings.replan_every):
+                index = jnp.minimum(course.index, last)
+                gaps = device_table.displacements(sensors[:, step : step + 1], index)[:, 0]
+                near = jnp.sqrt((gaps**2).sum((-1, -2))) <= tolerance[index]
+                running = (~course.failed) & (course.index <= last)
+                elapsed = course.elapsed + dt
+                held = jnp.where(near, course.held + dt, 0.0)
+                reached = running & near & (held >= sustain[index] - 1e-6)
+                failed = course.failed | (running & ~reached & (elapsed > limit[index]))
+                after = course.index + reached
+                over = running & (failed | (after > last))
+                course = course._replace(
+                    index=after,
+                    elapsed=jnp.where(reached, 0.0, elapsed),
+                    held=jnp.where(reached, 0.0, held),
+                    failed=failed,
+                    ended=jnp.where(over, now + (step + 1) * dt, course.ended),
+                )
+            return course
+
+        self._propose, self._select, self._advance = propose, select, advance
+
+    def run(self, progress: ProgressListener, *, wall_limit: float | None = None) -> list[Trial]:
+        """Perform all trials to their ends; ``wall_limit`` seconds at most, what still runs then has failed."""
+        jax, began = self._jax, time.perf_counter()
+        dt = float(self._model.opt.timestep)
+        longest = sum(k.limit for k in self._keyframes) + 1.0
+        rounds = int(longest / (dt * self.settings.replan_every)) + 1
+        for turn in range(rounds):
+            self._round(turn * self.settings.replan_every * dt)
+            if turn % 20 == 19:
+                for out in self._latest.values():
+                    out.check()
+                index, failed = (np.asarray(a) for a in jax.device_get((self._course.index, self._course.failed)))
+                over = failed | (index >= len(self._keyframes))
+                spent = time.perf_counter() - began
+                progress(
+                    Progress(float(over.mean()), f"{over.sum()}/{len(over)} trials over", {"wall": f"{spent:.0f} s"})
+                )
+                if over.all() or (wall_limit is not None and spent > wall_limit):
+                    break
+        return self._outcomes()
+
+    def _round(self, now: float) -> None:
+        """One plan for every trial and the simulation steps until the next."""
+        jax = self._jax
+        self._keys, tried, rows, starts = self._propose(self._keys, self._nominal, self._recombined, self._state)
+        out = self._rolled(self._planner, starts, rows)
+        self._nominal, self._recombined, controls, self._course = self._select(tried, rows, *out, self._course)
+        states, sensors, _ = self._rolled(self._world, self._state, controls)
+        # copies: the arrays of the simulation are written over in the next round
+        self._state = self._jax.numpy.array(states[:, -1])
+        self._course = self._advance(sensors, self._course, now)
+        if self._keep:
+            self._recorded.append(np.asarray(jax.device_get(states[: self._keep])))
+        jax.block_until_ready((self._course, self._state))
+
+    def _rolled(self, engine: Any, starts: Any, controls: Any) -> tuple[Any, Any, Any]:
+        """Rollouts on the device, as JAX arrays; each library waits for the other before it reads."""
+        jax, wp = self._jax, self._wp
+        jax.block_until_ready((starts, controls))
+        out = engine.rollout_device(wp.from_jax(starts), wp.from_jax(controls))
+        wp.synchronize_device(engine.device)
+        self._latest[id(engine)] = out
+        return wp.to_jax(out.states), wp.to_jax(out.sensors), wp.to_jax(out.failed)
+
+    def _outcomes(self) -> list[Trial]:
+        course = _Course(*(np.asarray(part) for part in self._jax.device_get(self._course)))
+        plans = np.maximum(course.plans, 1)
+        return [
+            Trial(
+                bool(course.index[b] >= len(self._keyframes)),
+                float(course.ended[b]),
+                int(course.index[b]),
+                float(course.cost[b] / plans[b]),
+                float(course.wins[b] / plans[b]),
+            )
+            for b in range(self._trials)
+        ]
+
+    def motions(self) -> list[Motion]:
+        """The motions of the first ``keep`` trials, each up to its end."""
+        states = np.concatenate(self._recorded, axis=1).astype(float)
+        nq, nv, dt = self._model.nq, self._model.nv, float(self._model.opt.timestep)
+        ends = np.asarray(self._jax.device_get(self._course.ended))
+        found = []
+        for b in range(self._keep):
+            frames = min(states.shape[1], int(np.nan_to_num(ends[b], posinf=1e9) / dt) + 1)
+            qpos, qvel = states[b, :frames, 1 : 1 + nq], states[b, :frames, 1 + nq : 1 + nq + nv]
+            source = Source.now(method=self.method, task=self.task.name, notes="one of a batch of trials on a GPU")
+            found.append(Motion(self.task.world, dt, qpos, qvel, source=source))
+        return found
