@@ -209,6 +209,55 @@ def test_replaying_the_controls_gives_the_recorded_states() -> None:
     np.testing.assert_allclose(data.qpos, motion.qpos[-1], atol=1e-9)
 
 
+def test_a_controller_drives_a_simulation_of_ones_own() -> None:
+    """Asked step by step, it goes through the keyframes and gives the motion that solving gives."""
+    import mujoco
+
+    task = load_task(STAY)
+    controller = gambol.controller(task, seed=3)
+    data = mujoco.MjData(task.world.model)
+    data.qpos[:] = task.initial_qpos()
+    mujoco.mj_forward(task.world.model, data)
+    states = []
+
+    def state() -> np.ndarray:
+        return pack_state(task.world.model, data.qpos, data.qvel, data.time)
+
+    controller.reset(state())
+    for _ in range(400):
+        control = controller.step(state())
+        states.append(data.qpos.copy())
+        if controller.progress.finished:
+            break
+        data.ctrl[:] = control
+        mujoco.mj_step(task.world.model, data)
+        mujoco.mj_forward(task.world.model, data)
+    controller.close()
+    np.testing.assert_array_equal(states, gambol.solve(task, seed=3).motion.qpos)
+
+
+@pytest.mark.parametrize("method", ["partwise", "predictive-sampling"])
+def test_other_people_and_props_may_be_in_the_scene(method: str) -> None:
+    """Only the first character's joints are held still by the joint velocity term; nothing trips over the others."""
+    task = {
+        **STAY,
+        "scene": {"armchair": {}, "ball": {"at": [1, 1]}},
+        "characters": {"ann": "humanoid", "bob": "humanoid"},
+        "start": {"ann": "sitting", "bob": {"pose": "standing", "at": [1, -1]}},
+        "keyframes": [
+            {**STAY["keyframes"][0], "pairs": [{"body": "ann/pelvis", "on": "armchair/seat"}], "sustain": 0.02}
+        ],
+    }
+    result = gambol.solve(task, method=method, seed=0)
+    assert result.succeeded, result.report.advice
+    scene = result.motion.scene
+    senses = instrument(scene, ["ann/pelvis"])
+    names = {
+        scene.model.joint(int(scene.model.dof_jntid[dof])).name for dof in range(scene.model.nv)[senses.joint_dofs]
+    }
+    assert names == {f"ann/{joint}" for joint in scene.characters["ann"].joints}
+
+
 def test_an_unreachable_keyframe_is_reported_with_the_closest_distance() -> None:
     task = {
         **STAY,

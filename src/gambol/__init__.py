@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gambol.characters import Character
     from gambol.errors import GambolError, InputError
-    from gambol.front import METHODS, solve
+    from gambol.front import METHODS, controller, solve
     from gambol.goals import Keyframe, Pair, Task, load_task
     from gambol.motion import Motion
     from gambol.motion.formats import read as load_motion
@@ -37,6 +37,7 @@ _HOMES = {
     "Status": "results",
     "Task": "goals",
     "__version__": "version",
+    "controller": "front",
     "load_motion": "motion.formats:read",
     "load_task": "goals",
     "solve": "front",
@@ -56,6 +57,7 @@ __all__ = [
     "Status",
     "Task",
     "__version__",
+    "controller",
     "load_motion",
     "load_task",
     "solve",

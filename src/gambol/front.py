@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from gambol.errors import InputError, unknown_name
 from gambol.goals import Task, load_task
-from gambol.results import ProgressListener, Result, silent
+from gambol.results import Controller, ProgressListener, Result, silent
+from gambol.sim import check_place, executor
 from gambol.validation import explained
 
 
@@ -26,12 +27,17 @@ class Method:
     """Which of the goals of a task it fulfils."""
     settings: str
     run: str
-    online: bool = False
-    """Whether it can also drive a simulation step by step."""
+    controller: str | None = None
+    """Address of what makes a :class:`gambol.results.Controller`, for methods that run online."""
     trained: bool = False
     """Whether it needs learned weights."""
     devices: tuple[str, ...] = ("cpu",)
     reference: str = ""
+
+    @property
+    def online(self) -> bool:
+        """Whether it can also drive a simulation step by step."""
+        return self.controller is not None
 
     def settings_type(self) -> Any:
         """The pydantic model of its settings."""
@@ -47,8 +53,8 @@ METHODS: dict[str, Method] = {
             ("keyframes",),
             "gambol.partwise.settings:Settings",
             "gambol.partwise.method:solve_partwise",
-            online=True,
-            reference="Partwise MPC on contact keyframes, 2024",
+            controller="gambol.partwise.method:partwise_controller",
+            reference="Khoshsiyar et al. 2024, PartwiseMPC: Interactive Control of Contact-Guided Motions",
         ),
         Method(
             "predictive-sampling",
@@ -56,7 +62,7 @@ METHODS: dict[str, Method] = {
             ("keyframes",),
             "gambol.partwise.settings:Settings",
             "gambol.partwise.method:solve_plain",
-            online=True,
+            controller="gambol.partwise.method:plain_controller",
             reference="Howell et al. 2022, Predictive Sampling: Real-time Behaviour Synthesis with MuJoCo",
         ),
     )
@@ -78,18 +84,34 @@ def solve(
     :class:`gambol.InputError`; a method that does not succeed returns a result whose report says so.
     """
     task = task if isinstance(task, Task) else load_task(task)
+    chosen, settings = check(task, method, seed, on)
+    job = (task, chosen.run, settings, seed)
+    if on == "local":
+        return _run(job, progress or silent)
+    with executor(on) as elsewhere:
+        return elsewhere.run(_run, [job])[0]
+
+
+def controller(task: Task | str | Path | Mapping[str, Any], method: str | None = None, seed: int = 0) -> Controller:
+    """An online method as a thing that drives your own simulation of ``task.world``: reset it, then step it."""
+    task = task if isinstance(task, Task) else load_task(task)
+    chosen, settings = check(task, method, seed)
+    if chosen.controller is None:
+        online = ", ".join(m.name for m in METHODS.values() if m.online)
+        raise InputError(f"{chosen.name!r} does not run online", hint=f"online: {online}")
+    return _at(chosen.controller)(task, settings, seed)
+
+
+def check(task: Task, method: str | None = None, seed: int = 0, on: str = "local") -> tuple[Method, Any]:
+    """The method and its settings; an error where anything is wrong that can be known before the work begins."""
     chosen = method_for(task, method)
     settings = _settings(chosen, task)
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+    if type(seed) is not int or seed < 0:
         raise InputError(f"must be a whole number from 0 up (given: {seed!r})", key="seed")
-    # names in the goal and the starting place are checked before anything long begins
+    if on != "local":
+        check_place(on)
     task.initial_qpos()
-    if on == "local":
-        return _run((task, chosen.run, settings, seed), progress or silent)
-    from gambol.sim import executor
-
-    with executor(on) as elsewhere:
-        return elsewhere.run(_run, [(task, chosen.run, settings, seed)])[0]
+    return chosen, settings
 
 
 def method_for(task: Task, name: str | None = None) -> Method:
@@ -111,10 +133,11 @@ def method_for(task: Task, name: str | None = None) -> Method:
 
 
 def _settings(method: Method, task: Task) -> Any:
+    kind = method.settings_type()
     try:
-        return method.settings_type()(**task.settings)
+        return kind(**task.settings)
     except ValidationError as error:
-        raise explained(error, file=task.file, key="settings") from None
+        raise explained(error, file=task.file, key="settings", known=kind.model_fields) from None
 
 
 def _run(job: tuple[Task, str, Any, int], progress: ProgressListener = silent) -> Result:

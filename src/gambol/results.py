@@ -27,7 +27,7 @@ class Report:
     task: str
     method: str
     seed: int
-    figures: Mapping[str, Any] = field(default_factory=dict)
+    figures: Mapping[str, Any] = field(default_factory=dict[str, Any])
     sim_seconds: float = 0.0
     wall_seconds: float = 0.0
     advice: str = ""
@@ -70,7 +70,7 @@ class Progress:
 
     fraction: float
     what: str
-    figures: Mapping[str, Any] = field(default_factory=dict)
+    figures: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 class ProgressListener(Protocol):

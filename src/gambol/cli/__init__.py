@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 from gambol.errors import GambolError
@@ -12,6 +13,10 @@ def main() -> None:
     from gambol.cli.app import app
     from gambol.cli.output import complain
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # a terminal that cannot show a character shows its code instead of ending us
+            stream.reconfigure(errors="backslashreplace")
     try:
         app(prog_name="gambol")
     except GambolError as error:

@@ -39,7 +39,7 @@ def check(file: FileArgument, json: JsonOption = False) -> None:
 
 def info(file: FileArgument, json: JsonOption = False) -> None:
     """Say what a motion file holds and where it came from."""
-    told = _facts(read(file))
+    told = facts(read(file))
     if json:
         print_json(told)
         return
@@ -52,7 +52,8 @@ def info(file: FileArgument, json: JsonOption = False) -> None:
     print_figures(file.name, flat)
 
 
-def _facts(motion: Motion) -> dict[str, Any]:
+def facts(motion: Motion) -> dict[str, Any]:
+    """What is worth knowing about a motion, as plain data."""
     source = motion.source
     known = [name for name in ("qvel", "ctrl", "mocap", "contacts") if getattr(motion, name) is not None]
     return {
@@ -66,6 +67,7 @@ def _facts(motion: Motion) -> dict[str, Any]:
         "method": source.method,
         "task": source.task,
         "seed": source.seed,
+        "notes": source.notes,
         "versions": dict(source.versions),
         "figures": dict(source.figures),
     }
@@ -87,10 +89,13 @@ def import_(
         str, typer.Option(help="Who should move: `rig` for the skeleton itself, or a character.")
     ] = "rig",
     clip: Annotated[str | None, typer.Option(help="Which clip of an archive.")] = None,
+    ground: Annotated[
+        bool, typer.Option("--ground", help="Put it on the floor: recorded floors are seldom at zero.")
+    ] = False,
 ) -> None:
     """Bring in recorded motion, on its own skeleton or retargeted to a character."""
     wanted = None if character == "rig" else build(character)
-    motion = importer(source, clip)
+    motion = importer(source, clip, ground=ground)
     if wanted is not None:
         from gambol.motion.retarget import retarget
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -31,8 +32,16 @@ def tell(message: str) -> None:
 
 
 def print_json(data: Any) -> None:
-    """One JSON object on stdout."""
-    typer.echo(json.dumps(data, ensure_ascii=False))
+    """One JSON object on stdout; numbers that JSON does not have become null."""
+    typer.echo(json.dumps(_finite(data), allow_nan=False))
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, Mapping):
+        return {str(key): _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
 
 
 def print_figures(title: str, figures: Mapping[str, Any]) -> None:

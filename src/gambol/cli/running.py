@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from gambol.cli.output import out, print_json, progress_bar, tell
+from gambol.cli.targets import refuse_unwritable
 from gambol.errors import unknown_name
 from gambol.front import METHODS
 
@@ -19,15 +20,16 @@ def bench(
     folder: Annotated[Path, typer.Option(help="Where tables go.")] = Path("results"),
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> None:
-    """Run a benchmark and print its table, ours beside the reference."""
+    """Run a benchmark, print its table and write it as CSV."""
     from gambol.evaluate import BENCHMARKS
 
     if name not in BENCHMARKS:
         raise unknown_name("benchmark", name, BENCHMARKS)
     benchmark = BENCHMARKS[name]
+    target = folder / f"{name}.csv"
+    refuse_unwritable(target)
     with progress_bar() as listener:
         table = benchmark.run(trials or benchmark.trials, on, listener)
-    target = folder / f"{name}.csv"
     table.save(target)
     if json:
         print_json({"benchmark": name, "rows": table.as_json()})

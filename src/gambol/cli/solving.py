@@ -8,14 +8,16 @@ from typing import Annotated
 import typer
 
 from gambol.cli.output import complain, print_figures, print_json, progress_bar, tell
+from gambol.cli.targets import refuse_unwritable
 from gambol.errors import InputError
-from gambol.files import replacing
+from gambol.front import check
 from gambol.front import solve as run
 from gambol.goals import load_task
+from gambol.motion.formats import writable
 from gambol.results import Result, Status
 
 DEMO_TASK = "armchair/stand-sit-stand"
-DEMO_SEEDS = (0, 2, 3)
+DEMO_SEEDS = (4, 2, 0)
 """Tried in order until one succeeds: the same seed can end differently on another processor."""
 
 
@@ -32,13 +34,14 @@ def solve(
 ) -> None:
     """Turn a wish into a motion. Exit code 0: success, 3: did not succeed (motion so far saved), 2: wrong input."""
     wanted = load_task(task, set_ or ())
+    check(wanted, method, seed, on)
     target = out or Path(f"{wanted.name.replace('/', '-')}.npz")
-    _refuse_unwritable(target)
+    _ready(target)
     with progress_bar() as listener:
         result = run(wanted, method, seed, on, listener)
-    result.motion.save(target)
+    saved = _saved(result, target)
     _report(result, json)
-    tell(f"wrote {target}")
+    tell(f"wrote {saved}")
     if result.report.status is not Status.SUCCESS:
         raise typer.Exit(3)
 
@@ -50,7 +53,7 @@ def demo(
     """Solve a shipped task, print its figures and write demo.npz, demo.bvh and demo.html."""
     targets = [folder / f"demo.{extension}" for extension in ("npz", "bvh", "html")]
     for target in targets:
-        _refuse_unwritable(target)
+        _ready(target)
     result = _first_success()
     for target in targets:
         result.motion.save(target)
@@ -58,6 +61,18 @@ def demo(
     tell(f"wrote {', '.join(map(str, targets))}; open demo.html in a browser")
     if not result.succeeded:
         raise typer.Exit(3)
+
+
+def _saved(result: Result, target: Path) -> Path:
+    """Write the motion; where its format fails now, keep it as .npz beside, so that no work is lost."""
+    try:
+        result.motion.save(target)
+    except InputError:
+        kept = target.with_suffix(".npz")
+        result.motion.save(kept)
+        tell(f"the motion is kept in {kept}")
+        raise
+    return target
 
 
 def _first_success() -> Result:
@@ -88,17 +103,7 @@ def _report(result: Result, json: bool) -> None:
         complain(report.advice)
 
 
-def _refuse_unwritable(target: Path) -> None:
+def _ready(target: Path) -> None:
     """Say so before the work, not after, when the result could not be written."""
-    from gambol.motion.formats import writable
-
     writable(target)
-    probe = target.parent / f".{target.name}.probe"
-    try:
-        with replacing(probe):
-            pass
-    except InputError as error:
-        raise InputError(error.problem, file=target) from None
-    probe.unlink(missing_ok=True)
-    if target.is_dir():
-        raise InputError("cannot be written: it is a directory", file=target)
+    refuse_unwritable(target)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from pydantic import Field, model_validator
 
@@ -55,9 +55,10 @@ class Keyframe(GoalModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _style_then_overrides(cls, data: Any) -> Any:
-        if not isinstance(data, dict):
-            return data
+    def _style_then_overrides(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        data = cast("dict[str, Any]", given)
         style = data.get("style", "free")
         if not isinstance(style, str) or style not in STYLES:
             raise ValueError(f"no style named {style!r}; known: {', '.join(STYLES)}")
@@ -66,7 +67,7 @@ class Keyframe(GoalModel):
             return data
         if not isinstance(weights, dict):
             raise ValueError("weights must be a mapping of term names to numbers")
-        return {**data, "weights": {**STYLES[style].model_dump(), **weights}}
+        return {**data, "weights": {**STYLES[style].model_dump(), **cast("dict[str, Any]", weights)}}
 
     def mirrored(self) -> Keyframe:
         """Left and right exchanged."""

@@ -33,6 +33,10 @@ _TERMS = {
 }
 
 
+_UNUSED = ("control", "Torse Target")
+"""Left in the published files without effect: a second spelling of Control, and a term that is always off."""
+
+
 def _same(point: Vec3) -> Vec3:
     return point
 
@@ -82,7 +86,11 @@ def from_mjpc(source: str | Path | Mapping[str, Any], strategy: str | None = Non
 
 
 def _keyframe(number: int, entry: Mapping[str, Any]) -> Keyframe:
-    weights = {ours: entry["weights"][theirs] for theirs, ours in _TERMS.items() if theirs in entry["weights"]}
+    given = entry["weights"]
+    for name, weight in given.items():
+        if name not in (*_TERMS, *_UNUSED) and weight:
+            raise unknown_name("published weight", name, _TERMS, key=f"keyframes.{number} ({entry['name']}).weights")
+    weights = {ours: given[theirs] for theirs, ours in _TERMS.items() if theirs in given}
     pairs = tuple(_pair(pair) for pair in entry["pairs"] if pair["target"] != "none")
     if not pairs:
         raise InputError("has no pair with a target", key=f"keyframes.{number} ({entry['name']})")
@@ -94,7 +102,7 @@ def _keyframe(number: int, entry: Mapping[str, Any]) -> Keyframe:
         tolerance=entry["tolerance"],
         sustain=entry["sustain"],
         limit=entry["time_limit"],
-        facing=facing if any(facing) else None,  # type: ignore[arg-type]
+        facing=facing if any(facing) or (facing and weights.get("facing")) else None,  # type: ignore[arg-type]
     )
 
 

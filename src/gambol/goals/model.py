@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 Vec2 = tuple[Annotated[float, Field(ge=-1000, le=1000)], Annotated[float, Field(ge=-1000, le=1000)]]
 Vec3 = tuple[
@@ -14,7 +14,16 @@ Vec3 = tuple[
 ]
 Seconds = Annotated[float, Field(ge=0.0, le=3600.0)]
 Weight = Annotated[float, Field(ge=0.0, le=1e9)]
-Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+def _printable(text: str) -> str:
+    if not text.replace("\n", " ").isprintable():
+        raise ValueError("must consist of printable characters")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_printable), Field(max_length=2000)]
+Name = Annotated[str, AfterValidator(_printable), Field(min_length=1, max_length=200)]
 
 
 class GoalModel(BaseModel):

@@ -45,7 +45,13 @@ def _path(data: dict[str, Any], path: list[str]) -> list[str]:
         if isinstance(scene, str):
             data["scene"] = scene = {scene: {}}
         objects = [name for name in scene or {} if name != GROUND]
-        if path[1] not in (*objects, *KINDS, GROUND):
+        if path[1] not in (*objects, GROUND) and path[2:] != ["kind"]:
+            if path[1] in KINDS:
+                known = ", ".join(objects) or "none"
+                hint = f"to add one: --set scene.{path[1]}.kind={path[1]}"
+                raise InputError(
+                    f"the scene has no {path[1]} (its objects: {known})", key=f"--set {'.'.join(path)}", hint=hint
+                )
             if len(objects) != 1:
                 known = ", ".join(objects) or "none"
                 raise InputError(f"which object of the scene is meant? ({known})", key=f"--set {'.'.join(path)}")
@@ -64,7 +70,8 @@ def _put(node: Any, path: list[str], value: Any, key: str) -> None:
             index = step
             if not last and not isinstance(node.get(step), (dict, list)):
                 # ``character: humanoid`` becomes ``{kind: humanoid}`` when one of its settings is given
-                node[step] = {"kind": node[step]} if isinstance(node.get(step), str) else {}
+                word = "pose" if step == "start" else "kind"
+                node[step] = {word: node[step]} if isinstance(node.get(step), str) else {}
         else:
             raise InputError("goes deeper than the task does", key=f"--set {key}")
         if last:

@@ -16,7 +16,7 @@ from gambol.errors import InputError, unknown_name
 from gambol.files import replacing
 from gambol.goals.behaviour import Behaviour
 from gambol.goals.keyframes import Keyframe, check_against
-from gambol.goals.model import GoalModel, Name
+from gambol.goals.model import GoalModel, Name, Text
 from gambol.goals.overrides import DEFAULT_CHARACTER, apply_overrides
 from gambol.goals.partial import Partial
 from gambol.goals.tracking import Track
@@ -35,8 +35,8 @@ Recipe = str | dict[str, Any]
 class Task(GoalModel):
     """Everything ``gambol.solve`` needs."""
 
-    name: str = "task"
-    summary: str = ""
+    name: Name = "task"
+    summary: Text = ""
     scene: str | dict[str, Any] | None = None
     """Objects by name with their settings; ``floor`` describes the ground."""
     character: Recipe = DEFAULT_CHARACTER
@@ -83,13 +83,42 @@ class Task(GoalModel):
         """The scene with its characters, ready to be compiled; names in the goal are checked against it."""
         try:
             objects, terrain = parse_objects(self.scene)
-            characters = self.characters or {_word(self.character): self.character}
-            scene = Scene({name: build(recipe, name=name) for name, recipe in characters.items()}, objects, terrain)
-            if self.keyframes is not None:
-                check_against(self.keyframes, scene)
+            wanted = self.characters or {_word(self.character): self.character}
+            characters = {name: build(self._located(recipe), name=name) for name, recipe in wanted.items()}
+            scene = Scene(characters, objects, terrain)
+            self._check_names(scene)
             return scene
         except InputError as error:
             raise error.within(file=self.file) from None
+
+    def beside(self, file: str) -> str:
+        """A file named in this task: relative names count from the task file's folder."""
+        is_file = self.file is not None and self.file.endswith((".yaml", ".yml"))
+        return str(Path(str(self.file)).parent / file) if is_file else file
+
+    def _located(self, recipe: Recipe) -> Recipe:
+        if isinstance(recipe, str):
+            return self.beside(recipe) if recipe.endswith((".bvh", ".xml", ".mjcf")) else recipe
+        return {**recipe, "file": self.beside(recipe["file"])} if isinstance(recipe.get("file"), str) else recipe
+
+    def _check_names(self, scene: Scene) -> None:
+        """Whatever the goal names must be in the scene."""
+        if self.keyframes is not None:
+            check_against(self.keyframes, scene)
+        marks = {name for character in scene.characters.values() for name in character.landmarks}
+        known = {*marks, *scene.frame_names, *(n.rpartition("/")[2] for n in scene.frame_names)}
+        named: list[tuple[str, str]] = []
+        if self.partial is not None:
+            named += [(f"partial.joints.{i}.joint", goal.joint) for i, goal in enumerate(self.partial.joints)]
+            named += [("partial.use", self.partial.use)] if self.partial.use else []
+        if self.behaviour is not None:
+            known |= {"com", "heading"}
+            named += [(f"behaviour.wishes.{i}.feature", wish.feature) for i, wish in enumerate(self.behaviour.wishes)]
+        if self.track is not None:
+            named += [(f"track.pushes.{i}.body", push.body) for i, push in enumerate(self.track.pushes)]
+        for key, name in named:
+            if name not in known:
+                raise unknown_name("landmark, body or object", name, known, key=key)
 
     def initial_qpos(self) -> Array:
         """The scene's state at the start (nq,)."""
@@ -127,6 +156,8 @@ def load_task(source: str | Path | Mapping[str, Any], overrides: Sequence[str] =
         shipped = not str(source).endswith((".yaml", ".yml"))
         file = str(source) if shipped else str(path)
         data = {"name": str(source) if shipped else path.stem, **read_yaml(path)}
+    if "file" in data:
+        raise InputError("unknown key", file=file, key="file")
     try:
         return Task(**{**apply_overrides(data, overrides), "file": file})
     except ValidationError as error:

@@ -23,7 +23,7 @@ class Track(GoalModel):
     """The motion to follow and what may happen meanwhile."""
 
     motion: Name
-    """A motion file, relative to the task file."""
+    """A motion file; relative names count from the task file's folder."""
     start: Seconds = 0.0
     end: Seconds | None = None
     pushes: tuple[Push, ...] = ()

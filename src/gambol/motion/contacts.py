@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Contacts:
-    """A row for each contact point of each frame, frames ascending.
+    """A row for each contact point of each frame, frames ascending, all numbers finite.
 
     ``force`` is the force on the first geom's body, in world axes (newtons); zero where a motion's contacts were found
     from its geometry alone.
@@ -36,14 +36,23 @@ class Contacts:
     """(K, 3) newtons."""
 
     def __post_init__(self) -> None:
-        rows = len(self.frame)
+        rows = len(self.frame) if np.ndim(self.frame) else 0
         shapes = {"frame": (rows,), "geoms": (rows, 2), "position": (rows, 3), "depth": (rows,), "force": (rows, 3)}
         for name, shape in shapes.items():
-            found = np.shape(getattr(self, name))
-            if found != shape:
-                raise InputError(f"has shape {found}, {rows} contacts need {shape}", key=f"contacts.{name}")
+            values, whole = np.asarray(getattr(self, name)), name in ("frame", "geoms")
+            if values.shape != shape:
+                raise InputError(f"has shape {values.shape}, {rows} contacts need {shape}", key=f"contacts.{name}")
+            if values.dtype.kind not in ("iu" if whole else "fiu"):
+                wanted = "whole numbers" if whole else "numbers"
+                raise InputError(f"must be {wanted}, not {values.dtype}", key=f"contacts.{name}")
+            values = values.astype(int if whole else float, copy=False)
+            if not (whole or np.isfinite(values).all()):
+                raise InputError("must be finite", key=f"contacts.{name}")
+            object.__setattr__(self, name, values)
         if rows and (self.frame[0] < 0 or (np.diff(self.frame) < 0).any()):
             raise InputError("frames must ascend, none below zero", key="contacts.frame")
+        if rows and self.geoms.min() < 0:
+            raise InputError("must be solids of the scene, none below zero", key="contacts.geoms")
 
     def __len__(self) -> int:
         return len(self.frame)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,6 +12,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gambol.errors import InputError
 from gambol.motion.contacts import Contacts
@@ -18,10 +20,9 @@ from gambol.rotations import Array
 from gambol.scenes import Scene
 from gambol.version import __version__
 
-
 @dataclass(frozen=True)
 class Source:
-    """Where a motion came from."""
+    """Where a motion came from. The texts are made :func:`printable`: a run is not lost for what it was called."""
 
     method: str | None = None
     task: str | None = None
@@ -29,6 +30,12 @@ class Source:
     versions: Mapping[str, str] = field(default_factory=dict)
     figures: Mapping[str, Any] = field(default_factory=dict)
     notes: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("method", "task", "notes"):
+            text = getattr(self, name)
+            if text:
+                object.__setattr__(self, name, printable(text, lines=name == "notes"))
 
     @staticmethod
     def now(**known: Any) -> Source:
@@ -71,29 +78,19 @@ class Motion:
 
     def __post_init__(self) -> None:
         model = self.scene.model
-        if not (np.isfinite(self.dt) and 1e-6 <= self.dt <= 60.0):
-            raise InputError(f"must be between 1e-6 and 60 seconds (given: {self.dt!r})", key="dt")
-        frames = len(self.qpos)
+        checked_step(self.dt)
+        frames = len(self.qpos) if np.ndim(self.qpos) else 0
         if frames == 0:
             raise InputError("a motion has at least one frame", key="qpos")
-        widths = {"qpos": (model.nq,), "qvel": (model.nv,), "ctrl": (model.nu,), "mocap": (model.nmocap, 7)}
-        for name, width in widths.items():
+        for name, width in widths(model).items():
             values = getattr(self, name)
-            if values is None:
-                continue
-            values = np.array(values, float)
-            if values.shape != (frames, *width):
-                raise InputError(f"has shape {values.shape}, this scene needs {(frames, *width)}", key=name)
-            if not np.isfinite(values).all():
-                bad = int(np.argwhere(~np.isfinite(values))[0][0])
-                raise InputError(f"is not finite at frame {bad}", key=name)
-            values.flags.writeable = False
-            object.__setattr__(self, name, values)
+            if values is not None:
+                object.__setattr__(self, name, frozen(values, (frames, *width), key=name))
         if self.contacts is not None and len(self.contacts):
-            if self.contacts.frame.max() >= frames:
-                raise InputError(f"name frames beyond the last of {frames}", key="contacts")
+            if self.contacts.frame[-1] >= frames:
+                raise InputError(f"name frames beyond the last of {frames}", key="contacts.frame")
             if self.contacts.geoms.max() >= model.ngeom:
-                raise InputError(f"name solids beyond the {model.ngeom} of the scene", key="contacts")
+                raise InputError(f"name solids beyond the {model.ngeom} of the scene", key="contacts.geoms")
 
     def __len__(self) -> int:
         return len(self.qpos)
@@ -175,8 +172,12 @@ class Motion:
         return replace(self, dt=self.dt * step, contacts=contacts, **arrays)
 
     def between(self, start: float, end: float) -> Motion:
-        """The stretch between two times in seconds."""
-        return self[int(np.ceil(start / self.dt - 1e-9)) : int(np.floor(end / self.dt + 1e-9)) + 1]
+        """The stretch between two times in seconds, as far as the motion goes."""
+        first = np.ceil(max(start, 0.0) / self.dt - 1e-9)
+        last = np.floor(min(end, self.duration) / self.dt + 1e-9)
+        if not first <= last:
+            raise InputError(f"no frame lies between {start} and {end} s; this motion lasts {self.duration:g} s")
+        return self[int(first) : int(last) + 1]
 
     # The operations live in their own files; these are their doors.
 
@@ -203,3 +204,49 @@ class Motion:
         from gambol.motion.formats import write
 
         write(self, path)
+
+
+def printable(text: str, *, lines: bool = False) -> str:
+    """The text with a replacement character for each control character (but for tabs and ends of ``lines``) and for each
+    half of a surrogate pair, which no file can hold.
+    """
+    unprintable = r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]"
+    return re.sub(rf"(?![\t\n]){unprintable}" if lines else unprintable, "\ufffd", text)
+
+
+def widths(model: mujoco.MjModel) -> dict[str, tuple[int, ...]]:
+    """The shape of one frame in each array of a motion."""
+    return {"qpos": (model.nq,), "qvel": (model.nv,), "ctrl": (model.nu,), "mocap": (model.nmocap, 7)}
+
+
+def checked_step(dt: float) -> float:
+    """The time step in seconds, if a motion can have it."""
+    if not 1e-6 <= dt <= 60.0:
+        raise InputError(f"must be between 1e-6 and 60 seconds (given: {dt!r})", key="dt")
+    return dt
+
+
+def frozen(values: ArrayLike, shape: tuple[int, ...], *, key: str) -> Array:
+    """Numbers of a shape, none beyond what MuJoCo simulates, as floats that nobody can change any more.
+
+    The shape is looked at first, and what is frozen already is not copied: motions may be large.
+    """
+    given = np.asarray(values)
+    if given.dtype.kind not in "fiu":
+        raise InputError(f"must be an array of numbers, not of {given.dtype}", key=key)
+    if given.shape != shape:
+        raise InputError(f"has shape {given.shape}, this scene needs {shape}", key=key)
+    if given.dtype != np.float64 or not given.flags.c_contiguous or _may_change(given):
+        given = np.array(given, np.float64, order="C")
+        given.flags.writeable = False
+    limit = mujoco.mjMAXVAL
+    if not (given.min(initial=0.0) >= -limit and given.max(initial=0.0) <= limit):  # neither holds of NaN
+        first = int(np.argwhere(~(np.abs(given) <= limit))[0][0])
+        problem = f"is beyond ±{limit:.0e}" if np.isfinite(given[first]).all() else "is not finite"
+        raise InputError(f"{problem} at frame {first}", key=key)
+    return given
+
+
+def _may_change(values: np.ndarray) -> bool:
+    owner = values if values.base is None else values.base
+    return values.flags.writeable or not isinstance(owner, np.ndarray) or owner.flags.writeable

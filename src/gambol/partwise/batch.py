@@ -158,7 +158,7 @@ class TrialBatch:
             rolled = Rolled(
                 self._planning,
                 by_trial(sensors),
-                by_trial(states[..., 1 + nq + 6 : 1 + nq + nv]),
+                by_trial(states[..., 1 + nq : 1 + nq + nv][..., self._planning.joint_dofs]),
                 by_trial(rows),
                 device_table.facing[index][:, None, None],
                 heights,

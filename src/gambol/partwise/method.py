@@ -47,6 +47,7 @@ class KeyframeController:
         self.costs: list[float] = []
         self.plans_seconds = 0.0
         self._since_plan = 0
+        self._time = 0.0
 
     def close(self) -> None:
         """End the planning threads."""
@@ -58,9 +59,16 @@ class KeyframeController:
         self._planner.reset()
         self.costs.clear()
         self._since_plan = 0
+        self._time = float(unpack_state(self._seeing.model, state).time)
 
     def step(self, state: Array) -> Array:
-        """The control to apply during the next simulation step; plans when the last plan is old enough."""
+        """The control to apply during the next simulation step; plans when the last plan is old enough.
+
+        The state given is also what the keyframes are judged by: see ``progress``.
+        """
+        self._observe(state)
+        if self.progress.finished or self.progress.failed:
+            return self._planner.control(self._since_plan * self._dt)
         if self._since_plan % self._settings.replan_every == 0:
             began = time.perf_counter()
             parts = unpack_state(self._planning.model, state)
@@ -72,14 +80,18 @@ class KeyframeController:
         self._since_plan += 1
         return control
 
-    def observe(self, state: Array) -> None:
-        """Account for one simulation step that ended in ``state``."""
+    def _observe(self, state: Array) -> None:
+        """Account for the time that has passed since the last state."""
         parts = unpack_state(self._seeing.model, state)
+        passed = float(parts.time) - self._time
+        if passed <= 0.0:
+            return
+        self._time = float(parts.time)
         self._data.qpos[:], self._data.qvel[:] = parts.qpos, parts.qvel
         mujoco.mj_fwdPosition(self._seeing.model, self._data)
         mujoco.mj_sensorPos(self._seeing.model, self._data)
         distances = self._table.displacements(self._data.sensordata[None], np.array([self._row]))[0]
-        self.progress.update(distances, self._dt)
+        self.progress.update(distances, passed)
 
     @property
     def _row(self) -> int:
@@ -113,6 +125,16 @@ class _Recording:
         self.ctrl.append(ctrl.copy())
 
 
+def plain_controller(task: Task, settings: Settings, seed: int) -> KeyframeController:
+    """Predictive sampling as a controller."""
+    return KeyframeController(task, settings, seed, partwise=False)
+
+
+def partwise_controller(task: Task, settings: Settings, seed: int) -> KeyframeController:
+    """Partwise MPC as a controller."""
+    return KeyframeController(task, settings, seed, partwise=True)
+
+
 def solve_plain(task: Task, settings: Settings, seed: int, progress: ProgressListener) -> Result:
     """Perform the task's keyframes by predictive sampling."""
     return _solve(task, settings, seed, progress, PLAIN)
@@ -135,13 +157,14 @@ def _solve(task: Task, settings: Settings, seed: int, progress: ProgressListener
     record = _Recording([], [], [], ContactRecorder())
     status, trouble = Status.FAILED, ""
     try:
-        while not controller.progress.finished and not controller.progress.failed:
+        while True:
             control = controller.step(_state(model, data))
+            if controller.progress.finished or controller.progress.failed:
+                break
             record.add(model, data, control)
             data.ctrl[:] = control
             mujoco.mj_step(model, data)
             mujoco.mj_forward(model, data)
-            controller.observe(_state(model, data))
             if len(record.qpos) % 10 == 0:
                 progress(_moment(controller, data.time))
         status = Status.SUCCESS if controller.progress.finished else Status.FAILED

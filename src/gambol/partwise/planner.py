@@ -36,14 +36,20 @@ class Partwise:
         character = scene.characters[main]
         grouping = Grouping.of(character)
         pairs = table.present.shape[1]
-        seen = np.zeros((len(keyframes), len(grouping.groups), pairs + len(COMMON)))
-        seen[:, :, pairs:] = np.stack([grouping.sees(concerned_parts(name, character)) for name in COMMON], axis=-1)
+        groups = len(grouping.groups)
+        # one more group sees everything: other characters in the scene follow the candidate that is best for all
+        seen = np.ones((len(keyframes), groups + 1, pairs + len(COMMON)))
+        seen[:, :groups, pairs:] = np.stack(
+            [grouping.sees(concerned_parts(name, character)) for name in COMMON], axis=-1
+        )
         for row, keyframe in enumerate(keyframes):
             for place, pair in enumerate(keyframe.pairs):
                 names = (scene.frame(pair.body).name, scene.frame(pair.on).name)
                 parts = set().union(*(parts_of_frame(name, scene.characters, main) for name in names))
-                seen[row, :, place] = grouping.sees(parts)
-        return Partwise(grouping.source_groups(parts_of_actuators(character)), seen)
+                seen[row, :groups, place] = grouping.sees(parts)
+        sources = np.full((len(grouping.partitions), scene.model.nu), groups)
+        sources[:, scene.spans[main].ctrl] = grouping.source_groups(parts_of_actuators(character))
+        return Partwise(sources, seen)
 
 
 class Planner:
@@ -70,7 +76,7 @@ class Planner:
         self._senses, self._table, self._partwise = senses, table, partwise
         self._settings, self._heights = settings, heights
         self._backend = backend("cpu", model, threads=settings.threads)
-        self._rng = np.random.default_rng(seed)
+        self._seed, self._rng = seed, np.random.default_rng(seed)
         steps = max(round(settings.horizon / model.opt.timestep), 1)
         self._spacing = settings.horizon / max(settings.knots - 1, 1)
         times = np.arange(steps, dtype=np.float64) * model.opt.timestep
@@ -90,7 +96,9 @@ class Planner:
         self._backend.close()
 
     def reset(self) -> None:
-        """Forget the plan: zero torque, or the zero pose for servos."""
+        """Forget the plan (zero torque, or the zero pose for servos) and begin the random stream anew."""
+        self._rng = np.random.default_rng(self._seed)
+        self.discarded = self.recombined_wins = 0
         rest = np.clip(0.0, self._low, self._high)
         self._nominal[:], self._recombined[:] = rest, rest
 
@@ -111,7 +119,7 @@ class Planner:
         rolled = Rolled(
             self._senses,
             out.sensors[None],
-            out.qvel[None, ..., 6:],
+            out.qvel[None, ..., self._senses.joint_dofs],
             controls[None],
             self._table.facing[index][:, None, None],
             self._heights,

@@ -27,6 +27,8 @@ class Senses:
     landmarks: Mapping[str, int]
     com: int
     """First column of the centre of mass, followed by its velocity."""
+    joint_dofs: slice
+    """Where the joints of the character that is planned for lie in the velocities, its root left out."""
 
     def position(self, sensors: Array, landmark: str) -> Array:
         """World position (..., 3) of a landmark's body."""
@@ -82,6 +84,7 @@ def instrument(scene: Scene, frames: Iterable[str], *, timestep: float | None = 
         {name: column(f"{label}:position") for name, label in places.items()},
         {name: column(f"{label}:position") for name, label in bodies.items()},
         column("com"),
+        slice(scene.spans[main].qvel.start + 6, scene.spans[main].qvel.stop),
     )
 
 

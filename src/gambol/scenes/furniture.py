@@ -231,9 +231,6 @@ class Ball(Movable):
         """The ball."""
         return (Solid("ball", "sphere", (0, 0, 0), (self.radius,)),)
 
-    def _rest_height(self) -> float:
-        return self.radius
-
 
 class Crate(Movable):
     """A box to carry or push; sizes are full lengths."""
@@ -245,9 +242,6 @@ class Crate(Movable):
         """The crate."""
         x, y, z = self.size
         return (Solid("crate", "box", (0, 0, 0), (x / 2, y / 2, z / 2)),)
-
-    def _rest_height(self) -> float:
-        return self.size[2] / 2
 
 
 class Stick(Movable):
@@ -261,9 +255,6 @@ class Stick(Movable):
     def solids(self) -> tuple[Solid, ...]:
         """A slim box: it does not roll away."""
         return (Solid("stick", "box", (0, 0, 0), (self.radius, self.length / 2, self.radius)),)
-
-    def _rest_height(self) -> float:
-        return self.radius
 
 
 class Target(SceneObject):

@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from gambol.rotations import Array, from_axis_angle, multiply, rotate
+from gambol.rotations import Array, from_axis_angle, multiply, rotate, to_matrix
 
 Vec3 = tuple[float, float, float]
 Length = Annotated[float, Field(gt=0.0, le=100.0)]
@@ -117,11 +117,10 @@ class Movable(SceneObject):
     """How far above the ground it starts, metres."""
 
     def elevation(self) -> float:
-        """Resting on its lowest solid, plus the lift."""
-        return self.lift + self._rest_height()
-
-    def _rest_height(self) -> float:
-        raise NotImplementedError(f"{type(self).__name__} has no resting height")
+        """Resting on the lowest point of its solids as they are turned, plus the lift."""
+        up = to_matrix(self.quat())[2]
+        reach = {"sphere": lambda size: size[0], "box": lambda size: np.abs(up) @ size}
+        return self.lift - float(min(up @ s.position - reach[s.shape](np.array(s.size)) for s in self.solids()))
 
     def _prepare(self, body: mujoco.MjsBody, name: str) -> None:
         body.add_freejoint(name=name)

@@ -57,6 +57,8 @@ def _placed(scene: Scene, name: str, character: Character, wish: Placement, othe
         given = np.array(wish.qpos)
         if given.shape != (character.model.nq,) or not np.isfinite(given).all():
             raise InputError(f"needs {character.model.nq} finite numbers (given: {len(given)})", key="start.qpos")
+        if np.linalg.norm(given[3:7]) < 1e-6:
+            raise InputError("has no orientation: its quaternion is zero", key="start.qpos")
         return given
     pose = wish.pose if wish.pose in character.poses or wish.pose != "standing" else "zero"
     state = character.pose_qpos(pose)

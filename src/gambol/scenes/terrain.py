@@ -71,7 +71,9 @@ class Terrain(BaseModel):
         return float(np.array([1 - fr, fr]) @ cell @ np.array([1 - fc, fc]))
 
     def mirrored(self) -> Terrain:
-        """The ground reflected in the x-z plane."""
+        """The ground reflected in the x-z plane; the same where left and right are alike."""
+        if self.shape not in _LOPSIDED:
+            return self
         return self.model_copy(update={"flipped": not self.flipped})
 
     def add_to(self, spec: mujoco.MjSpec) -> None:
@@ -143,9 +145,11 @@ def _hill(terrain: Terrain, x: Array, y: Array) -> Array:
 
 
 def _pyramid(terrain: Terrain, x: Array, y: Array) -> Array:
-    centre, tiers = terrain.flat_radius + 4.0, 5
+    tiers = 5
+    centre = terrain.flat_radius + tiers * terrain.step
     ring = np.maximum(np.abs(x - centre), np.abs(y))
-    return terrain.height * np.clip(tiers - np.floor(ring / terrain.step), 0, tiers) / tiers
+    # a hair more, so that samples on an edge fall to the same side left and right
+    return terrain.height * np.clip(tiers - np.floor(ring / terrain.step + 1e-9), 0, tiers) / tiers
 
 
 def _stepping_stones(terrain: Terrain, x: Array, y: Array) -> Array:
@@ -160,6 +164,9 @@ def _stepping_stones(terrain: Terrain, x: Array, y: Array) -> Array:
     stone = np.maximum(*np.abs(across)) < 0.36 * terrain.step
     return np.where(stone | (_from_start(terrain, x, y) <= 0), 0.0, -terrain.height)
 
+
+_LOPSIDED = ("rough", "stepping-stones")
+"""Shapes that are not their own mirror image."""
 
 _SHAPES: dict[str, Callable[[Terrain, Array, Array], Array]] = {
     "slope": _slope,

@@ -1,7 +1,7 @@
 """Stepping models many times at once (CPU threads, GPU) and running independent jobs (processes, Ray)."""
 
 from gambol.sim.backend import Backend, Rollout, backend
-from gambol.sim.executor import Executor, JobError, executor
+from gambol.sim.executor import Executor, JobError, check_place, executor
 from gambol.sim.state import State, pack_state, state_size, unpack_state
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Rollout",
     "State",
     "backend",
+    "check_place",
     "executor",
     "pack_state",
     "state_size",

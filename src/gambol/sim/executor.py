@@ -12,11 +12,12 @@ import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from types import TracebackType
 from typing import NoReturn, Self, TypeVar
 from urllib.parse import urlsplit
 
-from gambol.errors import GambolError, InputError
+from gambol.errors import GambolError, InputError, MissingExtraError
 from gambol.sim.cores import cores
 
 J = TypeVar("J")
@@ -125,18 +126,24 @@ def executor(on: str = "local", *, workers: int | None = None, attempts: int = 3
     for name, number in (("workers", workers), ("attempts", attempts)):
         if number is not None and number < 1:
             raise InputError(f"is {number}; at least 1 is needed", key=name)
-    kind, is_address, _ = on.partition("://")
-    if kind == "ray" and (not is_address or _is_address(on)):
+    check_place(on)
+    if on.startswith("ray"):
         from gambol.sim.ray import RayExecutor
 
-        return RayExecutor(address=on if is_address else None, workers=workers, attempts=attempts)
+        return RayExecutor(address=on if "://" in on else None, workers=workers, attempts=attempts)
     if on == "serial" or (on == "local" and (workers or cores()) == 1):
         return SerialExecutor()
-    if on == "local":
-        from gambol.sim.local import LocalExecutor
+    from gambol.sim.local import LocalExecutor
 
-        return LocalExecutor(workers=workers or cores(), attempts=attempts)
-    raise InputError(f"cannot run jobs on {on!r}", key="on", hint=f"allowed: {ALLOWED}")
+    return LocalExecutor(workers=workers or cores(), attempts=attempts)
+
+
+def check_place(on: str) -> None:
+    """An error where ``on`` is not a place that :func:`executor` knows, or needs what is not installed."""
+    if on not in ("serial", "local", "ray") and not (on.startswith("ray://") and _is_address(on)):
+        raise InputError(f"cannot run jobs on {on!r}", key="on", hint=f"allowed: {ALLOWED}")
+    if on.startswith("ray") and find_spec("ray") is None:
+        raise MissingExtraError("Ray", "ray")
 
 
 def _is_address(url: str) -> bool:

@@ -51,13 +51,18 @@ def read(path: str | Path, **options: Any) -> Motion:
     return _module(chosen).read(path, **options)
 
 
-def importer(path: str | Path, clip: str | None = None) -> Motion:
-    """Recorded motion on its own skeleton: a BVH file, or one clip of a motion capture archive."""
-    if clip is not None:
-        from gambol.motion.formats import archive
+def importer(path: str | Path, clip: str | None = None, *, ground: bool = False) -> Motion:
+    """Recorded motion on its own skeleton: a BVH file, or one clip of a motion capture archive.
 
-        return archive.read(path, clip)
-    return read(path)
+    ``ground`` puts it on the floor by its lowest solids.
+    """
+    from gambol.motion.formats import archive, bvh
+
+    if clip is not None:
+        return archive.read(path, clip, ground=ground)
+    if Path(path).suffix.lower() != ".bvh":
+        raise InputError("recorded motion comes as .bvh, or as an archive with --clip", file=path)
+    return bvh.read(path, ground=ground)
 
 
 def _module(chosen: Format) -> Any:
