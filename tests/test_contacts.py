@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import mujoco
 import numpy as np
 import pytest
@@ -88,6 +90,42 @@ def test_columns_must_fit_together() -> None:
         Contacts(np.array([0]), np.zeros((1, 2), int), np.zeros((1, 3)), np.zeros(1), np.zeros((2, 3)))
     with pytest.raises(InputError, match="ascend"):
         Contacts(np.array([1, 0]), np.zeros((2, 2), int), np.zeros((2, 3)), np.zeros(2), np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("column", "wrong", "told"),
+    [
+        ("frame", [-1, 0], "below zero"),
+        ("frame", [0.0, 1.0], "whole numbers"),
+        ("geoms", [[0, 1], [0, -1]], "below zero"),
+        ("geoms", [[0, 1], [0, 0.5]], "whole numbers"),
+        ("position", [[0, 0, 0], [0, np.nan, 0]], "finite"),
+        ("depth", [0, np.inf], "finite"),
+        ("depth", ["a", "b"], "numbers"),
+        ("force", [[0, 0, 0], [0, -np.inf, 0]], "finite"),
+    ],
+)
+def test_senseless_rows_are_refused_by_their_column(column: str, wrong: list, told: str) -> None:
+    good = {
+        "frame": [0, 1],
+        "geoms": [[0, 1]] * 2,
+        "position": [[0, 0, 0]] * 2,
+        "depth": [0, 0],
+        "force": [[0] * 3] * 2,
+    }
+    assert Contacts(**good).position.dtype == float  # pyright: ignore[reportArgumentType]
+    with pytest.raises(InputError, match=rf"contacts\.{column}: .*{told}"):
+        Contacts(**{**good, column: np.array(wrong)})
+
+
+@pytest.mark.parametrize(("column", "value"), [("frame", 2), ("geoms", 10_000)])
+def test_a_motion_refuses_contacts_of_other_frames_and_solids(column: str, value: int) -> None:
+    motion = _balls([0.0, 0.0])
+    found = detect(motion)
+    changed = np.array(getattr(found, column))
+    changed[-1] = value
+    with pytest.raises(InputError, match=rf"contacts\.{column}"):
+        replace(motion, contacts=replace(found, **{column: changed}))
 
 
 def test_nothing_recorded_is_no_contacts() -> None:

@@ -15,6 +15,7 @@ from gambol.motion.contacts import ContactRecorder, Contacts, detect
 from gambol.motion.editing import concatenate, mirror, repeat, resample, reverse
 from gambol.rotations import from_yaw, multiply, rotate, yaw_of
 from gambol.scenes import Scene, Terrain, parse_objects, place
+from samples import swaying
 
 
 def _scene(objects: dict | None = None, character: str = "humanoid", **others: str) -> Scene:
@@ -138,10 +139,10 @@ def test_resampling_a_steady_turn_keeps_it_steady_and_holds_the_controls() -> No
     np.testing.assert_array_equal(fine.ctrl[:, 0], np.arange(41) // 4)
 
 
-@pytest.mark.parametrize("dt", [0.0, -0.1, np.nan, np.inf])
+@pytest.mark.parametrize("dt", [0.0, -0.1, np.nan, np.inf, 1e-9, 61.0, 1e-6])
 def test_a_senseless_step_is_refused(dt: float) -> None:
     with pytest.raises(InputError, match="dt"):
-        resample(_walker(), dt)
+        resample(_walker(frames=400), dt)
 
 
 @settings(max_examples=15, deadline=None)
@@ -225,9 +226,56 @@ def test_markers_move_along() -> None:
     marker = np.tile([1.0, 0.0, 0.8, 1.0, 0, 0, 0], (5, 1, 1))
     ahead = qpos.copy()
     ahead[:, 0] += 2.0
-    joined = concatenate(Motion(scene, 0.1, ahead), Motion(scene, 0.1, qpos, mocap=marker))
+    parts = Motion(scene, 0.1, ahead), Motion(scene, 0.1, qpos, mocap=marker)
+    joined = concatenate(*parts, blend=0.0)
     assert joined.mocap is not None
     np.testing.assert_allclose(joined.mocap[:, 0, 0], [1.0] * 5 + [3.0] * 5)
+    blended = concatenate(*parts, blend=0.2)
+    assert blended.mocap is not None
+    np.testing.assert_allclose(blended.mocap[:, 0, 0], [1.0] * 5 + [1.0, 2.0] + [3.0] * 3)
+
+
+@settings(max_examples=15, deadline=None)
+@given(turn=st.floats(-1.2, 1.2), shift=st.floats(-1.0, 1.0), spin=st.floats(-2.0, 2.0))
+def test_markers_do_not_jump_where_motions_are_joined(turn: float, shift: float, spin: float) -> None:
+    scene = _scene({"target": {"at": [1.0, 0.0]}})
+    dt, frames = 0.02, 40
+    qpos, time = np.tile(place(scene), (frames, 1)), dt * np.arange(frames)
+
+    def gliding(from_x: float, speed: float, from_yaw_angle: float, spin: float) -> Motion:
+        marker = np.zeros((frames, 1, 7))
+        marker[:, 0, 0], marker[:, 0, 2] = from_x + speed * time, 0.8
+        marker[:, 0, 3:] = from_yaw(from_yaw_angle + spin * time)
+        return Motion(scene, dt, qpos, mocap=marker)
+
+    first, second = gliding(1.0, 0.5, 0.0, 1.0), gliding(1.0 + shift, -0.3, turn, spin)
+    whole = concatenate(first, second, blend=0.3, align=False)
+    assert whole.mocap is not None
+    np.testing.assert_array_equal(whole.mocap[:frames], first.mocap)
+    np.testing.assert_allclose(whole.mocap[frames + 15 :], second.mocap[15:], atol=1e-12)
+    for track in (whole.mocap[:, 0, 0], np.unwrap(yaw_of(whole.mocap[:, 0, 3:]))):
+        speeds = np.diff(track) / dt
+        # neither a jump at the seam, where positions and speeds go on, nor anywhere later
+        assert abs(speeds[frames - 1] - speeds[frames - 2]) < 1e-9
+        assert abs(speeds[frames] - speeds[frames - 1]) < 3.0
+        assert np.abs(np.diff(speeds)).max() < 4.0
+    np.testing.assert_allclose(np.linalg.norm(whole.mocap[:, 0, 3:], axis=-1), 1.0)
+
+
+def test_markers_of_a_motion_cut_in_two_come_back() -> None:
+    motion = swaying(_scene({"target": {}}), dt=0.02)
+    whole = concatenate(motion[:30], motion[30:])
+    np.testing.assert_allclose(whole.mocap[..., :3], motion.mocap[..., :3], atol=4e-3)
+    assert np.abs(np.sum(whole.mocap[..., 3:] * motion.mocap[..., 3:], axis=-1)).min() > 1 - 1e-4
+    single = concatenate(motion[:1], motion[30:31], align=False)
+    np.testing.assert_allclose(single.mocap, motion.mocap[[0, 30]])
+
+
+def test_a_motion_goes_on_with_its_mirror_image_on_level_ground() -> None:
+    walk = _walker()
+    whole = walk.then(walk.mirrored())
+    assert len(whole) == 2 * len(walk)
+    assert whole.scene.describe() == walk.scene.describe()
 
 
 def test_other_scenes_are_refused_by_what_differs() -> None:
@@ -246,8 +294,9 @@ def test_repeating_walks_on() -> None:
     long = repeat(walk, 4)
     assert len(long) == 200
     assert long.qpos[-1, 0] - long.qpos[0, 0] == pytest.approx(1.0 * long.duration, rel=1e-6)
-    with pytest.raises(InputError, match="times"):
-        repeat(walk, 0)
+    for times in (0, 10**12):
+        with pytest.raises(InputError, match="times"):
+            repeat(walk, times)
 
 
 def test_reversing_twice_is_the_identity_but_for_the_controls() -> None:

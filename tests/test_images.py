@@ -42,8 +42,9 @@ def gliding(*, to: float, frames: int = 31, dt: float = 1 / 30, things: str = ""
     """A figure that glides straight ahead and turns about."""
     model = mujoco.MjModel.from_xml_string(FIGURE.format(things=things))
     qpos = np.tile(model.qpos0, (frames, 1))
-    qpos[:, 0] = np.linspace(0, to, frames)
-    qpos[:, 3:7] = rotations.from_yaw(np.linspace(0, 1.0, frames))
+    root = int(model.jnt_qposadr[model.body("figure/pelvis").jntadr[0]])
+    qpos[:, root] = np.linspace(0, to, frames)
+    qpos[:, root + 3 : root + 7] = rotations.from_yaw(np.linspace(0, 1.0, frames))
     scene: Any = SimpleNamespace(model=model)
     return Motion(scene, dt, qpos)
 
@@ -89,6 +90,33 @@ def test_a_camera_that_follows_may_stand_nearer() -> None:
     assert np.allclose(shifts[0], 0)
     assert np.allclose(shifts[-1], [20, 0, 0])
     assert drawing.framed(motion, shifts=shifts).distance < 0.5 * drawing.framed(motion).distance
+
+
+LOOSE = """<body name="{name}" pos="{x} {y} .2"><freejoint/><geom type="box" size=".2 .2 .2"/></body>
+<body name="{name}-target" mocap="true" pos="{y} {x} 1.5"><geom type="sphere" size=".1" contype="0"/></body>"""
+
+
+@pytest.mark.parametrize(("x", "y"), [(2.5, 0), (-2.5, 1), (1, 3), (0, -3)])
+@pytest.mark.parametrize("frames", [1, 31])
+def test_loose_objects_and_targets_are_in_the_picture(x: float, y: float, frames: int) -> None:
+    motion = gliding(to=0.5, frames=frames, things=LOOSE.format(name="thing", x=x, y=y))
+    camera = drawing.framed(motion)
+    bodies = [motion.scene.model.body(name).id for name in ("figure/pelvis", "thing", "thing-target")]
+    points = motion.poses().positions[:, bodies].reshape(-1, 3)
+    assert np.abs(screen_positions(camera, points, 4 / 3)).max() < 1 / drawing.MARGIN
+
+
+def test_what_is_far_away_or_left_behind_does_not_make_the_figures_tiny() -> None:
+    alone, far = gliding(to=0.5), gliding(to=0.5, things=LOOSE.format(name="far", x=60, y=0))
+    assert drawing.framed(far).distance == pytest.approx(drawing.framed(alone).distance)
+    flying = gliding(to=0.5, things=LOOSE.format(name="flying", x=1, y=0))
+    qpos = flying.qpos.copy()
+    qpos[:, 0] = np.linspace(1, 50, len(qpos))  # the loose object comes first
+    assert drawing.framed(Motion(flying.scene, flying.dt, qpos)).distance < 20
+    passed = gliding(to=20.0, things=LOOSE.format(name="passed", x=1, y=1))
+    alone = gliding(to=20.0)
+    near = drawing.framed(passed, shifts=drawing.track(passed)).distance
+    assert near == pytest.approx(drawing.framed(alone, shifts=drawing.track(alone)).distance)
 
 
 def test_a_wall_does_not_stand_in_the_way() -> None:

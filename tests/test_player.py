@@ -239,13 +239,18 @@ def opened(browser, tmp_path):
 
 def look(page, time: float) -> np.ndarray:
     """The drawing at a time, without the panels over it and the frame of the focus around it."""
+    page.evaluate(f"gambol.seek({time}); new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    shot = looked(page)
+    return shot[10 : len(shot) // 2, shot.shape[1] // 2 : -10]
+
+
+def looked(page) -> np.ndarray:
+    """What is seen now (height, width, 3)."""
     from io import BytesIO
 
     from PIL import Image
 
-    page.evaluate(f"gambol.seek({time}); new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    shot = Image.open(BytesIO(page.screenshot())).convert("RGB")
-    return np.asarray(shot, float)[10 : shot.height // 2, shot.width // 2 : -10]
+    return np.asarray(Image.open(BytesIO(page.screenshot())).convert("RGB"), float)
 
 
 def test_it_draws_the_motion(opened, motion: Motion) -> None:
@@ -295,6 +300,38 @@ def test_dragging_and_the_wheel_move_the_camera_and_reset_brings_it_back(opened,
     assert np.abs(look(page, 0) - before).max() > 50
     page.keyboard.press("r")
     np.testing.assert_allclose(look(page, 0), before, atol=2)
+
+
+@pytest.mark.parametrize("ahead", [0, 3000])
+def test_it_starts_at_the_start_whatever_the_clock_says(browser, motion: Motion, tmp_path, ahead: int) -> None:
+    """Browsers hand the first frame a time that may lie before the page's own."""
+    html.write(motion, tmp_path / "motion.html")
+    page = browser.new_page(viewport={"width": 200, "height": 150})
+    page.add_init_script(f"const now = performance.now.bind(performance); performance.now = () => now() + {ahead};")
+    for _ in range(2):
+        page.goto((tmp_path / "motion.html").as_uri())
+        until(page, "Boolean(window.gambol && gambol.ready)")
+        page.evaluate("gambol.pause()")
+        assert 0 <= page.evaluate("gambol.time") <= motion.duration
+        page.evaluate("gambol.seek(0); gambol.play()")
+        until(page, "gambol.time > 0")
+    page.close()
+
+
+def test_the_view_holds_loose_objects_and_targets(opened) -> None:
+    things = """
+      <body name="crate" pos="2.5 2 .2"><freejoint/><geom type="box" size=".2 .2 .2" rgba="1 0 1 1"/></body>
+      <body name="target" mocap="true" pos="-2 -2.5 1"><geom size=".2" rgba="0 1 0 1" contype="0"/></body>
+      <body name="far" pos="90 0 .2"><freejoint/><geom size=".2" rgba="0 0 1 1"/></body>"""
+    model = mujoco.MjModel.from_xml_string(SCENE.replace("</worldbody>", f"{things}</worldbody>"))
+    scene: Any = SimpleNamespace(model=model)
+    page = opened(Motion(scene, 0.1, model.qpos0[None]))
+    page.add_style_tag(content="body > *:not(canvas) { visibility: hidden }")
+    seen = looked(page)
+    shares = seen / np.maximum(seen.sum(axis=-1, keepdims=True), 1)
+    assert (shares[..., 1] < 0.15).any()  # the crate
+    assert (shares[..., 1] > 0.6).any()  # the target
+    assert len(re.findall('"of": ?"thing"', json.dumps(content(html.page(Motion(scene, 0.1, model.qpos0[None])))))) == 5
 
 
 def test_hostile_names_are_shown_as_text(opened, hostile: Motion) -> None:

@@ -14,7 +14,7 @@ from gambol.errors import InputError
 from gambol.files import replacing
 
 MAX_MEMBERS = 20_000
-MAX_BYTES = 2 * 2**30
+MAX_BYTES = 2**30
 
 
 def write_arrays(path: str | Path, arrays: Mapping[str, np.ndarray]) -> None:
@@ -74,7 +74,7 @@ class ArrayArchive:
 
 
 def _read(file: IO[bytes], member_bytes: int) -> np.ndarray:
-    """One array, its announced size checked against the bytes that are there before anything is allocated."""
+    """One read-only array, its announced size checked against the bytes that are there before anything is allocated."""
     version = np.lib.format.read_magic(file)
     if version == (1, 0):
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
@@ -93,5 +93,5 @@ def _read(file: IO[bytes], member_bytes: int) -> np.ndarray:
     data = file.read(size)
     if len(data) != size:
         raise ValueError("it is cut short")
-    array = np.frombuffer(data, dtype).copy()
+    array = np.frombuffer(data, dtype)
     return array.reshape(shape[::-1]).T if fortran else array.reshape(shape)

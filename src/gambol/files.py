@@ -15,21 +15,28 @@ MAX_TEXT_BYTES = 256 * 2**20
 
 @contextlib.contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path beside ``path``; on success it takes the place of ``path``, on any error it is removed."""
+    """Yield a temporary path beside ``path``; on success it takes the place of ``path``, on any error it is removed.
+
+    It ends as ``path`` does. Where ``path`` is a symbolic link, the link stays and what it points to is replaced.
+    """
     path = Path(path)
+    target = Path(os.path.realpath(path))  # the file itself, where the path is a link to it
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # no longer than need be: the name of the file may already be as long as names can be
+        handle, name = tempfile.mkstemp(prefix=".", suffix=path.suffix, dir=target.parent)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror or error}", file=path) from error
     os.close(handle)
     temporary = Path(name)
     try:
-        if path.is_dir():
+        if target.is_dir():
             raise InputError("cannot be written: it is a directory", file=path)
+        if os.path.lexists(target) and not target.is_file():
+            raise InputError("cannot be written: it is not a plain file", file=path)
         yield temporary
         temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
+        temporary.replace(target)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror or error}", file=path) from error
     finally:

@@ -33,6 +33,7 @@ ELEVATION = float(np.radians(-14.0))
 MARGIN = 1.12
 TRAVELLING = 1.0  # metres on the ground beyond which the camera looks across the path instead of at the face
 FOLLOW_BEYOND = 4.0  # metres on the ground beyond which a camera that holds everything would show a tiny figure
+NEARBY = 4.0  # metres from the characters beyond which a thing is let out of the picture, or they would be tiny
 _FITTED_FRAMES = 120
 
 
@@ -75,6 +76,12 @@ def characters(model: mujoco.MjModel) -> list[int]:
     articulated = [root for root, joints in roots.items() if len(joints) >= 3]
     bodies = np.bincount(model.body_rootid, minlength=model.nbody)
     return sorted(articulated or roots, key=lambda root: -bodies[root])
+
+
+def things(model: mujoco.MjModel) -> list[int]:
+    """Root bodies of all else that can move: loose objects, and targets."""
+    able = {int(model.body_rootid[body]) for body in (*model.jnt_bodyid, *np.flatnonzero(model.body_mocapid >= 0))}
+    return sorted(able.difference(characters(model)))
 
 
 def visible(model: mujoco.MjModel) -> NDArray[np.intp]:
@@ -156,7 +163,8 @@ def fitted(centres: Array, radii: Array, azimuth: float, elevation: float, aspec
 def framed(motion: Motion, *, aspect: float = 4 / 3, shifts: Array | None = None) -> Camera:
     """A camera that holds the characters' whole motion and has as little as possible standing in its way.
 
-    It stands still, or moves by ``shifts`` (T, 3) from where it is at the first frame (see :func:`track`).
+    It stands still, and then holds also the things around them that can move and the targets; or it moves by ``shifts``
+    (T, 3) from where it is at the first frame (see :func:`track`).
     """
     model, poses = motion.scene.model, motion.poses()
     roots = characters(model)
@@ -165,14 +173,26 @@ def framed(motion: Motion, *, aspect: float = 4 / 3, shifts: Array | None = None
         centres, radii = np.tile(model.stat.center, (len(motion), 1, 1)), np.array([model.stat.extent / 2])
     if shifts is not None:
         centres = centres - shifts[:, None]
-    centres = centres[np.linspace(0, len(centres) - 1, min(len(centres), _FITTED_FRAMES)).round().astype(int)]
+    chosen = np.linspace(0, len(centres) - 1, min(len(centres), _FITTED_FRAMES)).round().astype(int)
+    centres = centres[chosen]
+    held, sizes = centres.reshape(-1, 3), np.tile(radii, len(centres))
+    if shifts is None:
+        around, around_sizes = _nearby(held, *spheres(model, poses, things(model)), chosen)
+        held, sizes = np.concatenate([held, around]), np.concatenate([sizes, around_sizes])
     cameras = [
-        fitted(centres.reshape(-1, 3), np.tile(radii, len(centres)), azimuth, ELEVATION, aspect)
-        for azimuth in _directions(poses, roots[0] if roots else 0)
+        fitted(held, sizes, azimuth, ELEVATION, aspect) for azimuth in _directions(poses, roots[0] if roots else 0)
     ]
     seen = centres[:1] if shifts is not None else centres[:: _FITTED_FRAMES // 8]
     hidden = [_hidden(motion, seen.reshape(-1, 3), camera) for camera in cameras]
     return cameras[int(np.argmin(np.round(hidden, 1)))]  # a wish is given up only for a clearly better view
+
+
+def _nearby(people: Array, centres: Array, radii: Array, frames: NDArray[np.intp]) -> tuple[Array, Array]:
+    """Those of the spheres (T, n, 3), (n,) at some frames that are near the box around the people's (m, 3)."""
+    points, sizes = centres[frames].reshape(-1, 3), np.tile(radii, len(frames))
+    outside = np.maximum(0.0, np.maximum(people.min(axis=0) - points, points - people.max(axis=0)))
+    near = np.linalg.norm(outside, axis=1) <= NEARBY
+    return points[near], sizes[near]
 
 
 def track(motion: Motion, *, smoothing: float = 0.4) -> Array:

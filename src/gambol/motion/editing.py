@@ -11,14 +11,25 @@ import numpy as np
 from gambol.characters.blueprint import mirror_name
 from gambol.errors import InputError
 from gambol.motion.contacts import joined
-from gambol.motion.motion import Motion, Source
-from gambol.rotations import Array, conjugate, from_yaw, multiply, rotate, slerp
+from gambol.motion.motion import Motion, Source, checked_step
+from gambol.rotations import (
+    Array,
+    conjugate,
+    from_rotation_vector,
+    from_yaw,
+    multiply,
+    rotate,
+    slerp,
+    to_rotation_vector,
+)
 from gambol.scenes import Scene
 
 _JOINT = mujoco.mjtJoint
 _OBJ = mujoco.mjtObj
 _SAME_STEP = 1e-9
 """Time steps (seconds) that differ by less are equal."""
+MAX_NUMBERS = 50_000_000
+"""A motion is not made longer than this by repeating or resampling it: the work needs several times the memory."""
 
 
 def resample(motion: Motion, dt: float) -> Motion:
@@ -27,9 +38,8 @@ def resample(motion: Motion, dt: float) -> Motion:
     Positions go along the shortest way between frames, velocities linearly, controls hold. Contacts are those of the
     nearest old frame, so a shorter step repeats them and a longer one loses some.
     """
-    if not (np.isfinite(dt) and dt > 0):
-        raise InputError(f"must be a time step in seconds (given: {dt!r})", key="dt")
-    count = int(np.floor(motion.duration / dt + 1e-9)) + 1
+    count = int(np.floor(motion.duration / checked_step(dt) + 1e-9)) + 1
+    _require_room(motion, count, "dt")
     place = np.minimum(np.arange(count) * (dt / motion.dt), len(motion) - 1)
     nearest = np.rint(place)
     # a frame that is hit but for rounding is taken as it is
@@ -59,17 +69,20 @@ def mirror(motion: Motion) -> Motion:
     An error says so where a character has no left-right symmetry.
     """
     model, scene = motion.scene.model, motion.scene
-    q_index, q_sign = np.arange(model.nq), np.ones(model.nq)
-    v_index, v_sign = np.arange(model.nv), np.ones(model.nv)
-    u_index, u_sign = np.arange(model.nu), np.ones(model.nu)
+    qpos = motion.qpos.copy()
+    qvel = None if motion.qvel is None else motion.qvel.copy()
+    ctrl = None if motion.ctrl is None else motion.ctrl.copy()
     for q, v in _free_joints(model):
-        q_sign[q : q + 7] = [1, -1, 1, *_MIRRORED_QUAT]
-        v_sign[v : v + 6] = [1, -1, 1, -1, 1, -1]
+        qpos[:, q : q + 7] *= [*_MIRRORED_POINT, *_MIRRORED_QUAT]
+        if qvel is not None:
+            qvel[:, v : v + 6] *= [*_MIRRORED_POINT, *-_MIRRORED_POINT]
     for name, span in scene.spans.items():
         symmetry = scene.characters[name].symmetry
-        q_index[span.qpos], q_sign[span.qpos] = span.qpos.start + symmetry.qpos_index, symmetry.qpos_sign
-        v_index[span.qvel], v_sign[span.qvel] = span.qvel.start + symmetry.qvel_index, symmetry.qvel_sign
-        u_index[span.ctrl], u_sign[span.ctrl] = span.ctrl.start + symmetry.ctrl_index, symmetry.ctrl_sign
+        qpos[:, span.qpos] = symmetry.qpos(motion.qpos[:, span.qpos])
+        if motion.qvel is not None and qvel is not None:
+            qvel[:, span.qvel] = symmetry.qvel(motion.qvel[:, span.qvel])
+        if motion.ctrl is not None and ctrl is not None:
+            ctrl[:, span.ctrl] = symmetry.ctrl(motion.ctrl[:, span.ctrl])
     contacts = motion.contacts
     if contacts is not None:
         counterpart = _mirrored_geoms(model)
@@ -82,9 +95,9 @@ def mirror(motion: Motion) -> Motion:
     return replace(
         motion,
         scene=scene.mirrored(),
-        qpos=motion.qpos[:, q_index] * q_sign,
-        qvel=None if motion.qvel is None else motion.qvel[:, v_index] * v_sign,
-        ctrl=None if motion.ctrl is None else motion.ctrl[:, u_index] * u_sign,
+        qpos=qpos,
+        qvel=qvel,
+        ctrl=ctrl,
         mocap=None if motion.mocap is None else motion.mocap * [*_MIRRORED_POINT, *_MIRRORED_QUAT],
         contacts=contacts,
         source=noted(motion.source, "mirrored"),
@@ -113,6 +126,7 @@ def repeat(motion: Motion, times: int, *, blend: float = 0.2, align: bool = True
     """The motion several times in a row, each time from where the last one ended."""
     if times < 1:
         raise InputError(f"must be at least 1 (given: {times!r})", key="times")
+    _require_room(motion, times * len(motion), "times")
     whole = reduce(lambda done, each: concatenate(done, each, blend=blend, align=align), [motion] * times)
     return replace(whole, source=noted(motion.source, f"{times} times")) if times > 1 else motion
 
@@ -152,10 +166,19 @@ def concatenate(first: Motion, second: Motion, *, blend: float = 0.2, align: boo
         qpos=qpos,
         qvel=qvel,
         ctrl=ctrl,
-        mocap=_joined_mocap(first, second),
+        mocap=_joined_mocap(first, second, frames),
         contacts=contacts,
         source=_joined_source(first.source, second.source),
     )
+
+
+def _require_room(motion: Motion, frames: int, key: str) -> None:
+    """An error where that many frames like the motion's would be longer than it and too many."""
+    known = [a for a in (motion.qpos, motion.qvel, motion.ctrl, motion.mocap) if a is not None]
+    numbers = sum(array.size for array in known) + (0 if motion.contacts is None else 9 * len(motion.contacts))
+    most = MAX_NUMBERS // max(numbers // len(motion), 1)
+    if frames > max(most, len(motion)):
+        raise InputError(f"asks for {frames} frames; at most {most} like these can be made", key=key)
 
 
 def _require_same_place(first: Scene, second: Scene) -> None:
@@ -206,26 +229,55 @@ def _brought(motion: Motion, goal: Array) -> Motion:
 
 
 def _faded(model: mujoco.MjModel, expected: Array, speed: Array, motion: Motion, frames: int) -> Array:
-    """The first ``frames`` states of a motion, led in from a state and its velocity.
-
-    What separates them fades out along the quintic that starts with that offset and its rate and ends at rest in zero
-    (inertialisation: only the offset is shaped, the motion under it stays alive).
-    """
+    """The first ``frames`` states of a motion, led in from a state and its velocity."""
     offset, rate = np.zeros(model.nv), speed - motion.velocities[0]
     mujoco.mj_differentiatePos(model, offset, 1.0, motion.qpos[0], expected)
-    s = np.arange(frames)[:, None] / max(frames, 1)
+    return _moved(model, motion.qpos[:frames], _fading(offset, rate, frames, motion.dt))
+
+
+def _fading(offset: Array, rate: Array, frames: int, dt: float) -> Array:
+    """Offsets (frames, ...) along the quintic that starts with an offset and its rate and ends at rest in zero.
+
+    Added to a motion they lead into it from elsewhere (inertialisation: only the offset is shaped, the motion under it
+    stays alive).
+    """
+    s = (np.arange(frames) / max(frames, 1)).reshape(-1, *[1] * offset.ndim)
     fade = 1 - s**3 * (10 - 15 * s + 6 * s**2)
     glide = s - s**3 * (6 - 8 * s + 3 * s**2)
-    return _moved(model, motion.qpos[:frames], fade * offset + glide * rate * (frames * motion.dt))
+    return fade * offset + glide * rate * (frames * dt)
 
 
-def _joined_mocap(first: Motion, second: Motion) -> Array | None:
+def _joined_mocap(first: Motion, second: Motion, frames: int) -> Array | None:
+    """The markers of both; the first ``frames`` of the second's are led in as the states are."""
     if first.mocap is None and second.mocap is None:
         return None
-    model = first.scene.model
+    model, dt = first.scene.model, first.dt
     bodies = np.argsort(np.where(model.body_mocapid >= 0, model.body_mocapid, model.nbody))[: model.nmocap]
     still = np.concatenate([model.body_pos[bodies], model.body_quat[bodies]], axis=1)
-    return np.concatenate([np.tile(still, (len(m), 1, 1)) if m.mocap is None else m.mocap for m in (first, second)])
+    before, after = (np.tile(still, (len(m), 1, 1)) if m.mocap is None else m.mocap for m in (first, second))
+    speed, own_speed = _final_speed(before, dt), -_final_speed(after[:3][::-1], dt)
+    offset = _marker_step(after[0], _marker_moved(before[-1], speed * dt))
+    led_in = _marker_moved(after[:frames], _fading(offset, speed - own_speed, frames, dt))
+    return np.concatenate([before, led_in, after[frames:]])
+
+
+def _final_speed(mocap: Array, dt: float) -> Array:
+    """Velocities (nmocap, 6) of markers (T, nmocap, 7) at the last frame, from its last two steps."""
+    last = mocap[-3:]
+    steps = _marker_step(last[:-1], last[1:]) / dt
+    return 1.5 * steps[-1] - 0.5 * steps[0] if len(steps) == 2 else steps.sum(axis=0)
+
+
+def _marker_step(start: Array, end: Array) -> Array:
+    """The way from poses (..., 7) to others: shifts in the world and turns in the markers' own axes (..., 6)."""
+    turn = to_rotation_vector(multiply(conjugate(start[..., 3:]), end[..., 3:]))
+    return np.concatenate([end[..., :3] - start[..., :3], turn], axis=-1)
+
+
+def _marker_moved(pose: Array, step: Array) -> Array:
+    """Poses (..., 7) displaced by steps (..., 6)."""
+    turned = multiply(pose[..., 3:], from_rotation_vector(step[..., 3:]))
+    return np.concatenate([pose[..., :3] + step[..., :3], turned], axis=-1)
 
 
 def _free_joints(model: mujoco.MjModel) -> list[tuple[int, int]]:

@@ -20,6 +20,7 @@ from gambol.rotations import Array
 from gambol.scenes import Scene
 from gambol.version import __version__
 
+
 @dataclass(frozen=True)
 class Source:
     """Where a motion came from. The texts are made :func:`printable`: a run is not lost for what it was called."""
@@ -35,7 +36,7 @@ class Source:
         for name in ("method", "task", "notes"):
             text = getattr(self, name)
             if text:
-                object.__setattr__(self, name, printable(text, lines=name == "notes"))
+                object.__setattr__(self, name, printable(text))
 
     @staticmethod
     def now(**known: Any) -> Source:
@@ -206,12 +207,11 @@ class Motion:
         write(self, path)
 
 
-def printable(text: str, *, lines: bool = False) -> str:
-    """The text with a replacement character for each control character (but for tabs and ends of ``lines``) and for each
-    half of a surrogate pair, which no file can hold.
+def printable(text: str) -> str:
+    """The text with a replacement character for what cannot be shown or stored: halves of surrogate pairs, and control
+    characters but for tabs and ends of lines.
     """
-    unprintable = r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]"
-    return re.sub(rf"(?![\t\n]){unprintable}" if lines else unprintable, "\ufffd", text)
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]", "\ufffd", text)
 
 
 def widths(model: mujoco.MjModel) -> dict[str, tuple[int, ...]]:

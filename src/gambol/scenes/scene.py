@@ -61,10 +61,9 @@ class Scene:
     def __post_init__(self) -> None:
         taken: set[str] = {GROUND, "world"}
         for name in (*self.characters, *self.objects):
-            if not name or "/" in name:
-                raise InputError(
-                    f"{name!r} cannot name a character or object", hint="names are not empty and have no '/'"
-                )
+            if not name or "/" in name or not name.isprintable():
+                hint = "names are not empty, can be printed and have no '/'"
+                raise InputError(f"{name!r} cannot name a character or object", hint=hint)
             if name in taken:
                 raise InputError(f"the name {name!r} is used twice in one scene")
             taken.add(name)

@@ -75,13 +75,13 @@ def described(motion: Motion, *, title: str | None = None) -> dict[str, Any]:
         "positions": packed(poses.positions[:, moving], _POSITION_TOLERANCE),
         "quats": packed(rotations.continuous(poses.quats[:, moving]), _ROTATION_TOLERANCE),
         "subject": int(np.searchsorted(moving, root)) if root in moving else None,
-        "framed": np.flatnonzero(np.isin(model.body_rootid[moving], roots)).tolist(),
         "camera": {
             "azimuth": camera.azimuth,
             "elevation": camera.elevation,
             "fieldOfView": camera.field_of_view,
             "lookat": _rounded(camera.lookat),
             "distance": camera.distance,
+            "nearby": drawing.NEARBY,
             "follow": drawing.travel(poses, root) > drawing.FOLLOW_BEYOND,
         },
         "shapes": shapes,
@@ -144,10 +144,11 @@ def _figure(value: Any) -> str:
 
 def _geometry(model: mujoco.MjModel, poses: Poses, moving: NDArray[np.intp]) -> tuple[list[Any], list[Any]]:
     """Distinct shapes, and geoms as {shape, body among the moving or -1, position, quat, colour or null for a plain
-    ground}; a still geom's frame is the world's, a moving one's is its body's.
+    ground, of: "character", "thing" or null}; a still geom's frame is the world's, a moving one's is its body's.
     """
     place = {int(body): k for k, body in enumerate(moving)}
     colours, undeclared = drawing.colours(model), drawing.undeclared(model)
+    owners = dict.fromkeys(drawing.things(model), "thing") | dict.fromkeys(drawing.characters(model), "character")
     shapes: dict[str, dict[str, Any]] = {}
     numbers: dict[str, int] = {}
     geoms = []
@@ -174,6 +175,7 @@ def _geometry(model: mujoco.MjModel, poses: Poses, moving: NDArray[np.intp]) -> 
                 "position": _rounded(position),
                 "quat": _rounded(quat),
                 "colour": None if plain_ground else _rounded(colours[geom], 3),
+                "of": owners.get(int(model.body_rootid[body])),
             }
         )
     return list(shapes.values()), geoms

@@ -2,6 +2,7 @@
 
 const GHOST_EVERY = 0.5; // seconds
 const CONTACT_COLOUR = [0.93, 0.33, 0.22, 1];
+const STILL = { position: [0, 0, 0], quat: [1, 0, 0, 0] };
 
 class Clip {
   constructor(data, renderer) {
@@ -9,7 +10,7 @@ class Clip {
     this.dt = data.dt;
     this.duration = (data.frames - 1) * data.dt;
     this.subject = data.subject;
-    this.framed = new Set(data.framed);
+    this.nearby = data.camera.nearby;
     this.positions = unpacked(data.positions);
     this.quats = unpacked(data.quats);
     this.bodies = this.positions.length / (3 * this.frames);
@@ -51,7 +52,7 @@ class Clip {
 
   items(pose, colour = (geom) => geom.colour, geoms = this.movingGeoms) {
     return geoms.map((geom) => {
-      const body = pose[geom.body], quat = multiplied(body.quat, geom.quat);
+      const body = geom.still ? STILL : pose[geom.body], quat = multiplied(body.quat, geom.quat);
       const position = add(body.position, rotated(body.quat, geom.position));
       return { mesh: geom.mesh, position, quat, rotation: rotationMatrix(quat), colour: colour(geom) };
     });
@@ -90,9 +91,20 @@ class Clip {
     return mixed(this.track[frame], this.track[Math.min(frame + 1, this.frames - 1)], at - frame);
   }
 
-  // Spheres around what the camera has to hold: the whole motion, or the character as seen by a camera that follows it.
+  // Spheres around what the camera has to hold: the characters as seen by a camera that follows them, or their whole
+  // motion and the things near it that can move; see `framed` in drawing.py.
   spheres(following) {
-    const shown = this.movingGeoms.filter((geom) => this.framed.has(geom.body) && geom.mesh), out = [];
+    const people = this.spheresOf("character", following);
+    if (following || !people.length) return people;
+    const bound = (most) => [0, 1, 2].map((axis) =>
+      people.reduce((found, { centre }) => most(found, centre[axis]), people[0].centre[axis]));
+    const low = bound(Math.min), high = bound(Math.max);
+    const outside = ({ centre }) => norm(centre.map((x, axis) => Math.max(low[axis] - x, x - high[axis], 0)));
+    return [...people, ...this.spheresOf("thing", false).filter((sphere) => outside(sphere) <= this.nearby)];
+  }
+
+  spheresOf(owner, following) {
+    const shown = this.geoms.filter((geom) => geom.of === owner && geom.mesh), out = [];
     const step = Math.max(1, Math.floor(this.frames / 80));
     for (let frame = 0; frame < this.frames; frame += step) {
       const pose = this.pose(frame * this.dt);
@@ -109,7 +121,7 @@ class Clip {
       const away = Math.abs(time - now);
       if (away < GHOST_EVERY / 4) continue;
       const alpha = 0.12 + 0.3 * Math.exp(-away / 1.5);
-      const shown = this.movingGeoms.filter((geom) => this.framed.has(geom.body) && geom.mesh);
+      const shown = this.movingGeoms.filter((geom) => geom.of === "character" && geom.mesh);
       out.push(...this.items(this.pose(time), (geom) => [...geom.colour.slice(0, 3), alpha], shown));
     }
     return out;

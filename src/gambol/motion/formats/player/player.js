@@ -32,10 +32,11 @@ function start() {
   }
 
   function tick(now) {
-    const elapsed = (now - last) / 1000;
+    // The first frame may have begun before the page was ready, and a hidden page draws none.
+    const elapsed = clamp((now - last) / 1000, 0, 0.25);
     last = now;
     if (state.playing) {
-      state.time += Math.min(elapsed, 0.25) * state.speed;
+      state.time += elapsed * state.speed;
       if (state.time >= clip.duration) {
         if (state.loop && clip.duration > 0) state.time %= clip.duration;
         else { state.time = clip.duration; play(false); }
