@@ -1,4 +1,4 @@
-"""Scenes and motions that several tests share."""
+"""Bodies, scenes and motions that several tests share."""
 
 from __future__ import annotations
 
@@ -8,6 +8,20 @@ from gambol.characters import build
 from gambol.motion import Motion
 from gambol.rotations import from_rotation_vector, multiply
 from gambol.scenes import Scene, parse_objects, place
+
+ROBOT = """<mujoco>
+  <worldbody>
+    <geom type="plane" size="5 5 .1"/><light pos="0 0 3"/>
+    <body name="trunk" pos="0 0 1"><freejoint/>
+      <geom type="box" size=".1 .1 .2"/>
+      <body name="left_leg" pos="0 .1 -.2"><joint name="left_hip" axis="0 1 0"/>
+        <geom type="capsule" fromto="0 0 0 0 0 -.4" size=".04"/></body>
+      <body name="right_leg" pos="0 -.1 -.2"><joint name="right_hip" axis="0 1 0"/>
+        <geom type="capsule" fromto="0 0 0 0 0 -.4" size=".04"/></body>
+    </body>
+  </worldbody>
+  <actuator><motor joint="left_hip"/><motor joint="right_hip"/></actuator>
+</mujoco>"""
 
 
 def furnished_scene() -> Scene:

@@ -10,7 +10,6 @@ import pytest
 
 from gambol.characters import NAMES, build, describe
 from gambol.characters.blueprint import mirror_name
-from gambol.characters.mjcf import from_mjcf
 from gambol.errors import InputError
 
 MASSES = {"humanoid": 40.84, "big-arms": 52.65, "big-legs": 47.31, "big-belly": 64.95}
@@ -120,54 +119,3 @@ def test_errors_list_what_exists() -> None:
 def test_mirror_names(name: str, image: str) -> None:
     assert mirror_name(name) == image
     assert mirror_name(image) == name
-
-
-ROBOT = """<mujoco>
-  <worldbody>
-    <geom type="plane" size="5 5 .1"/><light pos="0 0 3"/>
-    <body name="trunk" pos="0 0 1"><freejoint/>
-      <geom type="box" size=".1 .1 .2"/>
-      <body name="left_leg" pos="0 .1 -.2"><joint name="left_hip" axis="0 1 0"/>
-        <geom type="capsule" fromto="0 0 0 0 0 -.4" size=".04"/></body>
-      <body name="right_leg" pos="0 -.1 -.2"><joint name="right_hip" axis="0 1 0"/>
-        <geom type="capsule" fromto="0 0 0 0 0 -.4" size=".04"/></body>
-    </body>
-  </worldbody>
-  <actuator><motor joint="left_hip"/><motor joint="right_hip"/></actuator>
-</mujoco>"""
-
-
-def test_any_mjcf_with_a_free_root_becomes_a_character(tmp_path) -> None:
-    path = tmp_path / "robot.xml"
-    path.write_text(ROBOT)
-    robot = from_mjcf(path)
-    assert robot.name == "robot"
-    assert robot.bodies == ("trunk", "left_leg", "right_leg")
-    assert robot.model.ngeom == 3, "the file's own floor stays behind"
-    assert set(robot.parts) == {"core", "left_leg", "right_leg"}
-    assert robot.symmetry.qpos_index.tolist()[7:] == [8, 7]
-    again = build(describe(robot), name="robot")
-    assert again.xml == robot.xml
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda s: s.replace("<freejoint/>", ""), "free joint"),
-        (lambda s: s.replace("<mujoco>", "<robot>").replace("</mujoco>", "</robot>"), "not MJCF"),
-        (lambda s: s[:200], "well-formed"),
-        (lambda s: s.replace('pos="0 0 1"', 'pos="nan 0 1"'), "not finite"),
-        (lambda s: s.replace("<worldbody>", '<size memory="900G"/><worldbody>'), "memory"),
-        (lambda s: s.replace("<worldbody>", '<include file="/etc/passwd"/><worldbody>'), "include"),
-        (lambda s: s.replace("<worldbody>", '<asset><mesh file="../../secret.stl"/></asset><worldbody>'), "outside"),
-        (lambda s: s.replace("<worldbody>", '<asset><hfield name="h" nrow="99999" ncol="99999" size="1 1 1 1"/></asset><worldbody>'), "more than"),
-        (lambda s: "<!DOCTYPE a [<!ENTITY b 'c'>]>" + s, "document type"),
-        (lambda s: s.replace('size=".1 .1 .2"', 'size="-1 .1 .2"'), "compile"),
-    ],
-)  # fmt: skip
-def test_hostile_mjcf_is_refused_with_the_file_named(tmp_path, change, said: str) -> None:
-    path = tmp_path / "robot.xml"
-    path.write_text(change(ROBOT))
-    with pytest.raises(InputError, match=said) as caught:
-        from_mjcf(path)
-    assert "robot.xml" in str(caught.value)

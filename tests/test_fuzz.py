@@ -27,7 +27,7 @@ from gambol.goals.task import task_path
 from gambol.motion import Motion
 from gambol.motion.formats import archive, bvh, npz, write
 from gambol.scenes import Scene, parse_objects
-from test_characters import ROBOT
+from samples import ROBOT
 from test_goals import PUBLISHED
 
 EXAMPLES = int(os.environ.get("GAMBOL_FUZZ_EXAMPLES", "60"))

@@ -197,7 +197,7 @@ def test_only_bodies_with_an_anchor_elsewhere_have_translations(tmp_path: Path) 
 
 
 def test_source_and_strange_names_survive(tmp_path: Path) -> None:
-    strange = 'big "quoted" \\ é\n人'
+    strange = 'big "quoted" \\ é 人'
     source = Source(method="partwise", task=strange, seed=3, figures={"score": np.float64(0.5), "bad": float("nan")})
     scene = Scene({strange: build("humanoid")})
     parsed = written(Motion(scene, 1 / FPS, scene.initial_qpos()[None], source=source), tmp_path)

@@ -18,7 +18,7 @@ from gambol.errors import InputError
 from gambol.motion import Contacts, Motion, Source
 from gambol.motion.formats import npz, read, write
 from gambol.scenes import Scene, parse_objects
-from test_characters import ROBOT
+from samples import ROBOT
 
 
 @pytest.fixture

@@ -124,7 +124,7 @@ def test_validators_find_nothing(stage: Any) -> None:
 
 
 def test_strange_and_clashing_names_and_sources(tmp_path: Path) -> None:
-    strange = 'quo"te \\ 人\nline'
+    strange = 'quo"te \\ 人 line'
     objects, terrain = parse_objects({"a-b": {"kind": "stool"}, "a_b": {"kind": "stool"}, "2nd": {"kind": "stool"}})
     scene = Scene(
         {"a.b": build("humanoid"), strange: build("humanoid"), "materials": build("humanoid")}, objects, terrain
