@@ -9,7 +9,7 @@ import numpy as np
 from gambol.errors import InputError
 from gambol.evaluate.benchmark import Table
 from gambol.goals import load_task
-from gambol.partwise.method import standing_heights
+from gambol.partwise.outlook import standing_heights
 from gambol.partwise.planner import Partwise, Planner
 from gambol.partwise.sensing import instrument
 from gambol.partwise.settings import Settings
@@ -32,7 +32,7 @@ def planning(trials: int, on: str, progress: ProgressListener) -> Table:
     table = KeyframeTable.of(keyframes, senses)
     qpos, qvel = task.initial_qpos(), np.zeros(senses.model.nv)
     parts = Partwise.of(task.world, keyframes, table)
-    planner = Planner(senses, table, parts, settings, standing_heights(task), seed=0)
+    planner = Planner(senses, table, parts, settings, standing_heights(task.world), seed=0)
     planner.reset()
     steps = round(settings.horizon / settings.planning_step)
     controls = np.zeros((settings.rollouts, steps, senses.model.nu))

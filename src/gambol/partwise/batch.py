@@ -18,7 +18,8 @@ import numpy as np
 from gambol.errors import InputError, MissingExtraError
 from gambol.goals import Task
 from gambol.motion import Motion, Source
-from gambol.partwise.method import PARTWISE, standing_heights
+from gambol.partwise.method import PARTWISE
+from gambol.partwise.outlook import standing_heights
 from gambol.partwise.planner import Partwise, control_range
 from gambol.partwise.search import candidates, chosen, recombine
 from gambol.partwise.sensing import instrument
@@ -125,7 +126,7 @@ class TrialBatch:
         low, high = (jnp.asarray(bound, jnp.float32) for bound in self._range)
         scale = settings.noise * 0.5 * (high - low)
         fresh = settings.rollouts - 1 - self._kept
-        heights = standing_heights(self.task)
+        heights = standing_heights(self.task.world)
         device_table = KeyframeTable(
             jnp.asarray(table.columns),
             *(jnp.asarray(a, jnp.float32) for a in (table.offsets, table.present, table.weights, table.facing)),

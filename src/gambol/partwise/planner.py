@@ -52,6 +52,18 @@ class Partwise:
         return Partwise(sources, seen)
 
 
+@dataclass(frozen=True)
+class Plan:
+    """Knots (K, nu) of a control spline, ``spacing`` seconds apart, the first at the moment it was planned for."""
+
+    knots: Array
+    spacing: float
+
+    def control(self, age: float) -> Array:
+        """The control (nu,) to apply ``age`` seconds after that moment."""
+        return spline_row(len(self.knots), round(age / self.spacing, 9)) @ self.knots
+
+
 class Planner:
     """Improves a control spline, one batch of rollouts at a time; its random stream is its own.
 
@@ -99,12 +111,18 @@ class Planner:
         """Forget the plan (zero torque, or the zero pose for servos) and begin the random stream anew."""
         self._rng = np.random.default_rng(self._seed)
         self.discarded = self.recombined_wins = 0
-        rest = np.clip(0.0, self._low, self._high)
-        self._nominal[:], self._recombined[:] = rest, rest
+        rest = np.broadcast_to(np.clip(0.0, self._low, self._high), self._nominal[0].shape)
+        self.resume(Plan(rest, self._spacing))
 
-    def control(self, age: float) -> Array:
-        """The control (nu,) to apply ``age`` seconds after the plan was made."""
-        return spline_row(self._settings.knots, round(age / self._spacing, 9)) @ self._nominal[0]
+    @property
+    def plan(self) -> Plan:
+        """The present plan; later rounds make new ones and leave this as it is."""
+        return Plan(self._nominal[0], self._spacing)
+
+    def resume(self, plan: Plan) -> None:
+        """Go on from a plan that another planner of the same body made."""
+        self._nominal = plan.knots[None].copy()
+        self._recombined = np.repeat(self._nominal[:, None], self._kept, axis=1)
 
     def improve(self, qpos: Array, qvel: Array, keyframe: int, age: float) -> float:
         """One plan towards a keyframe, the last plan being ``age`` seconds old; the cost of the best candidate."""

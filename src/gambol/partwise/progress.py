@@ -28,7 +28,12 @@ class KeyframeProgress:
     @property
     def current(self) -> Keyframe:
         """The keyframe now aimed at (the last one once all are done)."""
-        return self.keyframes[min(self.index, len(self.keyframes) - 1)]
+        return self.keyframes[self.row]
+
+    @property
+    def row(self) -> int:
+        """Its place in the sequence."""
+        return min(self.index, len(self.keyframes) - 1)
 
     @property
     def finished(self) -> bool:

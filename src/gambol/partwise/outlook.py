@@ -1,0 +1,60 @@
+"""Everything that planning for one sequence of keyframes in one scene needs, put together once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import mujoco
+import numpy as np
+
+from gambol.goals import Keyframe
+from gambol.partwise.planner import Partwise, Planner
+from gambol.partwise.sensing import instrument
+from gambol.partwise.settings import Settings
+from gambol.partwise.terms import KeyframeTable, watched_frames
+from gambol.rotations import Array
+from gambol.scenes import Placement, Scene, place
+from gambol.sim import unpack_state
+
+_HEAD_SHARE, _TORSO_SHARE = 0.953, 0.938
+"""Heights aimed at as shares of the standing pose's: the published 1.4 m and 1.2 m on the published humanoid."""
+
+
+class Outlook:
+    """A planner for a sequence of keyframes, and eyes to see how far each of them is."""
+
+    def __init__(self, scene: Scene, keyframes: Sequence[Keyframe], settings: Settings, seed: int, *, partwise: bool):
+        self.keyframes = tuple(keyframes)
+        frames = watched_frames(self.keyframes)
+        seeing, planning = instrument(scene, frames), instrument(scene, frames, timestep=settings.planning_step)
+        self.model = seeing.model
+        # sensors lie at the same columns in both models
+        self._table = KeyframeTable.of(self.keyframes, seeing)
+        parts = Partwise.of(scene, self.keyframes, self._table) if partwise else None
+        self.planner = Planner(planning, self._table, parts, settings, standing_heights(scene), seed)
+        self._data = mujoco.MjData(self.model)
+
+    def displacements(self, state: Array, row: int) -> Array:
+        """Vectors (P, 3) from the targets of a keyframe to its points in a full physics state."""
+        parts = unpack_state(self.model, state)
+        self._data.qpos[:], self._data.qvel[:] = parts.qpos, parts.qvel
+        mujoco.mj_fwdPosition(self.model, self._data)
+        mujoco.mj_sensorPos(self.model, self._data)
+        return self._table.displacements(self._data.sensordata[None], np.array([row]))[0]
+
+    def improve(self, state: Array, row: int, age: float) -> float:
+        """One plan from a state towards a keyframe, the last plan being ``age`` seconds old; its cost."""
+        parts = unpack_state(self.model, state)
+        return self.planner.improve(parts.qpos, parts.qvel, row, age)
+
+
+def standing_heights(scene: Scene) -> tuple[float, float]:
+    """Heights the head and the torso should aim at: a little below those of the standing pose."""
+    name = scene.main_character
+    marks = scene.characters[name].landmarks
+    alone = Scene({name: scene.characters[name]})
+    data = mujoco.MjData(alone.model)
+    data.qpos[:] = place(alone, Placement(pose="standing"))
+    mujoco.mj_kinematics(alone.model, data)
+    head, chest = (float(data.body(f"{name}/{marks[k].body}").xpos[2]) for k in ("head", "chest"))
+    return _HEAD_SHARE * head, _TORSO_SHARE * chest

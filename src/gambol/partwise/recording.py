@@ -1,0 +1,43 @@
+"""Writing down what a simulation does, a row each step."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from gambol.motion import Motion, Source
+from gambol.motion.contacts import ContactRecorder
+from gambol.rotations import Array
+from gambol.scenes import Scene
+
+FULL_PHYSICS = mujoco.mjtState.mjSTATE_FULLPHYSICS
+
+
+class Recording:
+    """States, controls and contacts of a run."""
+
+    def __init__(self, scene: Scene):
+        self._scene = scene
+        self._rows: list[tuple[Array, Array, Array]] = []
+        self._contacts = ContactRecorder()
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def add(self, data: mujoco.MjData, control: Array) -> None:
+        """A frame, with the control that is applied from it on; everything in ``data`` must be up to date."""
+        self._contacts.add(len(self._rows), self._scene.model, data, forces=True)
+        self._rows.append((data.qpos.copy(), data.qvel.copy(), control.copy()))
+
+    def motion(self, source: Source) -> Motion:
+        """The motion so far."""
+        qpos, qvel, ctrl = (np.array(column) for column in zip(*self._rows, strict=True))
+        dt = float(self._scene.model.opt.timestep)
+        return Motion(self._scene, dt, qpos, qvel, ctrl, contacts=self._contacts.collected(), source=source)
+
+
+def full_state(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+    """The full physics state (nstate,) that ``data`` is in."""
+    state = np.empty(mujoco.mj_stateSize(model, FULL_PHYSICS))
+    mujoco.mj_getState(model, data, state, FULL_PHYSICS)
+    return state
