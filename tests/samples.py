@@ -24,6 +24,37 @@ ROBOT = """<mujoco>
 </mujoco>"""
 
 
+def alone(inside: str = "", after: str = "", before: str = "") -> str:
+    """A trunk with a free joint and more."""
+    trunk = '<geom name="trunk" type="box" size=".1 .1 .2" mass="5"/>'
+    return (
+        f'<mujoco>{before}<worldbody><body name="trunk" pos="0 0 1"><freejoint/>{trunk}{inside}</body></worldbody>'
+        f"{after}</mujoco>"
+    )
+
+
+def with_legs(
+    joints: str = "",
+    *,
+    right: str = "",
+    left: str = "",
+    turns: tuple[tuple[int, ...], ...] = ((1, 0, 0, 0), (1, 0, 0, 0)),
+    after: str = "",
+) -> str:
+    """A trunk with a leg on either side, mirror images to look at.
+
+    Braces in ``joints`` hold the side, ``right`` and ``left`` are joints of one leg alone; ``turns`` are how the frames
+    of right and left leg are turned (quaternions of any length).
+    """
+    legs = ""
+    for side, y, own, (w, *v) in (("right", -0.15, right, turns[0]), ("left", 0.15, left, turns[1])):
+        solid = '<geom type="capsule" fromto="0 0 0 .1 0 -.4" size=".04"/>'
+        back = f"{w} {-v[0]} {-v[1]} {-v[2]}"
+        legs += f'<body name="{side}_leg" pos="0 {y} -.2" quat="{w} {v[0]} {v[1]} {v[2]}">'
+        legs += f'{joints.replace("{side}", side)}{own}<frame quat="{back}">{solid}</frame></body>'
+    return alone(legs, after)
+
+
 def furnished_scene() -> Scene:
     """Two characters among furniture, a ball that rolls and a target that moves."""
     objects, terrain = parse_objects({"armchair": {}, "ball": {"at": (1.0, 1.0)}, "target": {"at": (1.0, -1.0)}})

@@ -1,8 +1,7 @@
-"""Bodies from MJCF: read with care, named, guessed at, told about, mirrored."""
+"""Bodies from MJCF: read with care, named, guessed at, told about."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from gambol.motion import Motion
 from gambol.motion.retarget import retarget
 from gambol.partwise.sensing import instrument
 from gambol.scenes import Scene, place
-from samples import ROBOT
+from samples import ROBOT, alone, with_legs
 
 CUBE = "".join(f"v {x} {y} {z}\n" for x in (0, 0.1) for y in (0, 0.1) for z in (0, 0.1)) + "".join(
     f"f {a} {b} {c}\n" for a, b, c in ((1, 2, 4), (1, 4, 3), (5, 7, 8), (5, 8, 6), (1, 5, 6), (1, 6, 2), (3, 4, 8),
@@ -35,37 +34,6 @@ def read(tmp_path: Path) -> Callable[..., Character]:
         return from_mjcf(tmp_path / "robot.xml", **about)
 
     return write_and_read
-
-
-def alone(inside: str = "", after: str = "", before: str = "") -> str:
-    """A trunk with a free joint and more."""
-    trunk = '<geom name="trunk" type="box" size=".1 .1 .2" mass="5"/>'
-    return (
-        f'<mujoco>{before}<worldbody><body name="trunk" pos="0 0 1"><freejoint/>{trunk}{inside}</body></worldbody>'
-        f"{after}</mujoco>"
-    )
-
-
-def with_legs(
-    joints: str = "",
-    *,
-    right: str = "",
-    left: str = "",
-    turns: tuple[tuple[int, ...], ...] = ((1, 0, 0, 0), (1, 0, 0, 0)),
-    after: str = "",
-) -> str:
-    """A trunk with a leg on either side, mirror images to look at.
-
-    Braces in ``joints`` hold the side, ``right`` and ``left`` are joints of one leg alone; ``turns`` are how the frames
-    of right and left leg are turned (quaternions of any length).
-    """
-    legs = ""
-    for side, y, own, (w, *v) in (("right", -0.15, right, turns[0]), ("left", 0.15, left, turns[1])):
-        solid = '<geom type="capsule" fromto="0 0 0 .1 0 -.4" size=".04"/>'
-        back = f"{w} {-v[0]} {-v[1]} {-v[2]}"
-        legs += f'<body name="{side}_leg" pos="0 {y} -.2" quat="{w} {v[0]} {v[1]} {v[2]}">'
-        legs += f'{joints.replace("{side}", side)}{own}<frame quat="{back}">{solid}</frame></body>'
-    return alone(legs, after)
 
 
 def test_any_mjcf_with_a_free_root_becomes_a_character(read) -> None:
@@ -103,8 +71,13 @@ HOSTILE = {
     "depth": (lambda s: s.replace("</worldbody>", "<body>" * 400 + "</body>" * 400 + "</worldbody>"), "deep"),
     "joints": (lambda s: s.replace("<joint", "<joint/>" * 501 + "<joint"), "joints"),
     "fine mesh": (into("asset", '<mesh name="m" builtin="supersphere" params="2000 1 1"/>'), "fine"),
-    "mesh words": (into("asset", '<mesh name="m" builtin="sphere" params="many"/>'), "numbers"),
+    "endless mesh": (into("asset", '<mesh name="m" builtin="sphere" params="1e200"/>'), "fine"),
+    "mesh words": (into("asset", '<mesh name="m" builtin="sphere" params="many"/>'), "not a number"),
+    "no mesh": (into("asset", '<mesh file="x.stl"/>'), r"'x.stl': no such file"),
+    "long name": (into("asset", f'<mesh file="{"x" * 5000}"/>'), "read"),
+    "digits": (lambda s: s.replace("<motor", f'<motor nsample="{"9" * 5000}"', 1), "more than 1000"),
     "history": (lambda s: s.replace("<motor", '<motor nsample="999999999"', 1), "more than 1000"),
+    "exponent": (lambda s: s.replace("<motor", '<motor nsample="1e9"', 1), "more than 1000"),
     "muscles": (lambda s: s.replace("<motor", '<muscle joint="left_hip"/>' * 1500 + "<motor", 1), "lengthrange"),
     "controls": (lambda s: s.replace("<motor", "<pid", 1), "several controls"),
     "text": (lambda s: s + " " * 5_000_000, "bytes"),
@@ -201,138 +174,6 @@ def test_scenery_and_what_hangs_on_it_stay_behind(read) -> None:
     robot = read(text.replace("<worldbody>", f"<worldbody>{door}"))
     assert robot.bodies == ("trunk",)
     assert (robot.model.nu, robot.model.ntendon, robot.model.neq, robot.model.nexclude) == (0, 0, 0, 0)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-
-BALL = '<joint name="{side}_hip" type="ball"/>'
-PAIR = '<{kind} name="{one}" joint="right_hip" {options}/><{kind} name="{two}" joint="left_hip" {options}/>'
-MIRRORED = {
-    "unnamed actuators": with_legs(
-        '<joint name="{side}_hip" axis="0 1 0"/>',
-        after='<actuator><motor joint="left_hip"/><motor joint="right_hip"/></actuator>',
-    ),
-    "misnamed actuators of two kinds": with_legs(
-        '<joint name="{side}_hip" axis="1 0 0"/>',
-        after="<actuator>"
-        + PAIR.format(kind="motor", one="left_a", two="b", options='gear="3"')
-        + PAIR.format(kind="position", one="left_b", two="right_b", options='kp="5"')
-        + PAIR.format(kind="motor", one="x", two="y", options='gear="-7"')
-        + "</actuator>",
-    ),
-    "gears of opposite signs": with_legs(
-        '<joint name="{side}_hip" axis="0 1 0"/>',
-        after='<actuator><position joint="left_hip" kp="5" gear="-2"/><position joint="right_hip" kp="5" gear="2"/>'
-        "</actuator>",
-    ),
-    "hinges and slides with a reference": with_legs(
-        '<joint name="{side}_hip" axis="1 0 0" ref="20"/><joint name="{side}_reach" type="slide" axis="0 1 0" ref=".1"/>',
-        after='<actuator><position joint="left_hip" kp="9"/><position joint="right_hip" kp="9"/>'
-        '<position joint="left_reach" kp="9"/><position joint="right_reach" kp="9"/></actuator>',
-    ),
-    "references that differ": with_legs(
-        right='<joint name="right_hip" axis="0 1 0" ref="20"/>',
-        left='<joint name="left_hip" axis="0 -1 0" ref="-50"/>',
-        after='<actuator><position joint="left_hip" kp="9"/><position joint="right_hip" kp="9"/></actuator>',
-    ),
-    "balls": with_legs(
-        BALL,
-        after="<actuator>"
-        + "".join(PAIR.format(kind="motor", one=f"r{k}", two=f"l{k}", options=f'gear="{g}"') for k, g in enumerate(("2 0 0", "0 2 0", "0 0 2")))
-        + "</actuator>",
-    ),
-    "balls turned as mirror images": with_legs(BALL, turns=((1, 0, 0, 1), (1, 0, 0, -1))),
-    "balls turned alike": with_legs(BALL, turns=((1, 1, 1, 1), (1, 1, 1, 1))),
-    "balls whose axes are exchanged": with_legs(
-        BALL,
-        turns=((1, 0, 0, 0), (1, 1, 1, 1)),
-        after='<actuator><motor joint="right_hip" gear="1 0 0"/><motor joint="left_hip" gear="0 0 1"/></actuator>',
-    ),
-    "muscles": with_legs(
-        '<joint name="{side}_hip" axis="1 0 0" range="-60 60"/>',
-        after="<actuator>"
-        + "".join(f'<muscle joint="{s}_hip" gear="{g}" force="5" lengthrange="-2 2"/>' for s in ("right", "left") for g in (0.1, -0.1))
-        + "</actuator>",
-    ),
-    "tendons": with_legs(
-        '<joint name="{side}_hip" axis="1 0 0" ref="20"/><joint name="{side}_swing" axis="0 1 0"/>',
-        after='<tendon><fixed name="one"><joint joint="right_hip" coef="1"/><joint joint="right_swing" coef="2"/></fixed>'
-        '<fixed name="two"><joint joint="left_hip" coef="1"/><joint joint="left_swing" coef="-2"/></fixed></tendon>'
-        '<actuator><position tendon="one" kp="4"/><position tendon="two" kp="4"/></actuator>',
-    ),
-    "turned root": with_legs(
-        '<joint name="{side}_hip" axis="1 0 0"/>',
-        after='<actuator><motor joint="left_hip"/><motor joint="right_hip"/></actuator>',
-    ).replace('pos="0 0 1"', 'pos="2 1 1" euler="0 0 70"'),
-    "bodies without sides": re.sub(
-        r'name="(right|left)_leg"', "", with_legs('<joint name="{side}_hip" axis="0 1 0"/>')
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("text", MIRRORED.values(), ids=MIRRORED.keys())
-def test_the_mirror_image_moves_as_the_image_of_what_moves(read, text: str) -> None:
-    """Bodies lie as images of each other, and still do after both were simulated with images of the same controls."""
-    robot = read(text)
-    model, symmetry, rng = robot.model, robot.symmetry, np.random.default_rng(0)
-    qpos = model.qpos0.copy()
-    mujoco.mj_integratePos(model, qpos, rng.normal(size=model.nv), 0.3)
-    qvel, ctrl = rng.normal(size=model.nv), rng.uniform(0.1, 0.9, model.nu)
-    image = (symmetry.qpos(qpos), symmetry.qvel(qvel), symmetry.ctrl(ctrl))
-    ends = []
-    for start in ((qpos, qvel, ctrl), image):
-        data = mujoco.MjData(model)
-        data.qpos[:], data.qvel[:], data.ctrl[:] = start
-        mujoco.mj_step(model, data, 50)
-        mujoco.mj_forward(model, data)
-        ends.append(data)
-    np.testing.assert_allclose(ends[1].qpos, symmetry.qpos(ends[0].qpos), atol=1e-9)
-    np.testing.assert_allclose(ends[1].qvel, symmetry.qvel(ends[0].qvel), atol=1e-8)
-    for field in ("xpos", "xipos"):
-        original = getattr(ends[0], field)[symmetry.body_index]
-        np.testing.assert_allclose(getattr(ends[1], field), original * [1, -1, 1], atol=1e-9)
-    for mirrored, vector in ((symmetry.qpos, qpos), (symmetry.qvel, qvel), (symmetry.ctrl, ctrl)):
-        np.testing.assert_allclose(mirrored(mirrored(vector)), vector, atol=1e-12)
-
-
-LOPSIDED = {
-    "one motor": (
-        with_legs('<joint name="{side}_hip"/>', after='<actuator><motor name="a" joint="left_hip"/></actuator>'),
-        "actuator 'a' has no mirror image",
-    ),
-    "two kinds": (
-        with_legs(
-            '<joint name="{side}_hip"/>',
-            after='<actuator><motor name="a" joint="left_hip"/><position joint="right_hip"/></actuator>',
-        ),
-        "actuator 'a' has no mirror image",
-    ),
-    "oblique balls": (with_legs(BALL, turns=((5, 1, 0, 1), (5, 1, 0, 1))), "not mirror images"),
-    "shifted balls": (
-        with_legs(right='<joint name="right_hip" type="ball" pos=".1 0 0"/>', left='<joint name="left_hip" type="ball"/>'),
-        "not mirror images",
-    ),
-    "another order": (
-        with_legs(
-            right='<joint name="right_x" axis="1 0 0"/><joint name="right_y" axis="0 1 0"/>',
-            left='<joint name="left_y" axis="0 1 0"/><joint name="left_x" axis="1 0 0"/>',
-        ),
-        "not mirror images",
-    ),
-    "other kinds": (
-        with_legs(right='<joint name="right_hip"/>', left='<joint name="left_hip" type="slide"/>'),
-        "different kinds",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "said"), LOPSIDED.values(), ids=LOPSIDED.keys())
-def test_bodies_without_symmetry_are_not_mirrored(read, text: str, said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        _ = read(text).symmetry
-
-
-# ---------------------------------------------------------------------------------------------------------------------
 
 
 def landmark_places(character: Character) -> dict[str, np.ndarray]:
@@ -463,4 +304,4 @@ def test_wrong_names_are_refused_with_their_key_in_python_too(read) -> None:
     with pytest.raises(InputError, match=r"landmarks\.pelvis\.offset"):
         read(ROBOT, landmarks={"pelvis": Point("trunk", (0, float("nan"), 0))})
     with pytest.raises(InputError, match="no hinge or slide"):
-        read(with_legs(BALL), poses={"up": Pose({"left_hip": 0.3})})
+        read(with_legs('<joint name="{side}_hip" type="ball"/>'), poses={"up": Pose({"left_hip": 0.3})})

@@ -1,40 +1,84 @@
-"""Any MJCF with a free root becomes a character.
-
-MJCF from strangers is read with care: the text is inspected before MuJoCo compiles it, since a little XML can ask for
-gigabytes, and files it names must lie beside it.
-"""
+"""Any MJCF with a free root becomes a character; files it names must lie beside it."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+import contextlib
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import mujoco
 import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from gambol.characters.blueprint import mirror_name
 from gambol.characters.character import Character, Patch, Point, Pose
-from gambol.errors import InputError
+from gambol.characters.guesses import guessed
+from gambol.characters.mjcf_text import MAX_TEXT_BYTES, cleaned
+from gambol.errors import InputError, unknown_name
 from gambol.files import read_bytes, read_text
+from gambol.validation import explained
 
-MAX_ELEMENTS = 20_000
 MAX_ASSET_BYTES = 64 * 2**20
-_COUNTS = {"count": 1000, "nrow": 2000, "ncol": 2000, "width": 4096, "height": 8192, "nuser_": 1000, "dim": 10}
-_FORBIDDEN = ("include", "plugin", "extension", "composite", "flexcomp", "flex", "attach", "replicate", "model", "skin")
+"""All meshes together, each as often as it is used."""
+_MOST = 1e9
+"""What all numbers of a body stay below, in kilograms, metres and radians."""
+_FREE = mujoco.mjtJoint.mjJNT_FREE
+_ON_JOINTS = (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT)
 
 
-def from_mjcf(path: str | Path, *, name: str | None = None) -> Character:
-    """The character of an MJCF file: its actuators, its limbs as parts, its feet as patches where they can be told."""
+class _Told(BaseModel):
+    """What people say about a body that its MJCF does not."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, revalidate_instances="always")
+    parts: dict[str, tuple[str, ...]] = {}
+    patches: dict[str, Patch] = {}
+    landmarks: dict[str, Point] = {}
+    poses: dict[str, Pose] = {}
+
+
+class _FileRecipe(_Told):
+    file: str
+    name: str | None = None
+
+
+class _TextRecipe(_Told):
+    xml: str
+    name: str
+    assets: tuple[str, ...] = ()
+
+
+def from_mjcf(
+    path: str | Path,
+    *,
+    name: str | None = None,
+    parts: Mapping[str, Iterable[str]] | None = None,
+    landmarks: Mapping[str, Point] | None = None,
+    poses: Mapping[str, Pose] | None = None,
+    patches: Mapping[str, Patch] | None = None,
+) -> Character:
+    """The character of an MJCF file: the body with the free joint, its solids, joints and actuators.
+
+    Parts, landmarks and patches are guessed: those of a two-legged body from the names of its bodies, otherwise limbs
+    where it forks and a patch under every end. What is given takes the place of what is guessed; of ``parts`` all of
+    it, and a body in none of them belongs where its parent does. Without a pose called standing, the pose in the file
+    is.
+    """
     path = Path(path)
-    text = read_text(path, 16 * 2**20)
+    given = {"parts": parts, "landmarks": landmarks, "poses": poses, "patches": patches}
     try:
-        assets = {file: read_bytes(_beside(path, file), MAX_ASSET_BYTES) for file in _inspect(text)}
-        return _from_text(text, assets, name or path.stem)
-    except InputError as error:
-        raise error.within(file=path) from None
+        told = _Told.model_validate({key: value for key, value in given.items() if value is not None})
+    except ValidationError as error:
+        raise explained(error) from None
+    with _blaming(path):
+        text, files = cleaned(read_text(path, MAX_TEXT_BYTES))
+        assets = _read_beside(path, files)
+        xml, files, model = _alone(text, assets)
+        found = guessed(model)
+    about = _merged(model, found, told)
+    with _blaming(path):
+        return _checked(Character(name or path.stem, xml, assets={file: assets[file] for file in files}, **about))
 
 
 def text_recipe(character: Character) -> dict[str, Any]:
@@ -51,172 +95,184 @@ def text_recipe(character: Character) -> dict[str, Any]:
     }
 
 
-def from_text_recipe(recipe: Mapping[str, Any], assets: Mapping[str, bytes]) -> Character:
-    """The character that :func:`text_recipe` described."""
+def from_recipe(recipe: Mapping[str, Any], assets: Mapping[str, bytes]) -> Character:
+    """The character of a recipe, its kind aside.
+
+    That is a ``file`` and what else :func:`from_mjcf` takes, or what :func:`text_recipe` gave and the ``assets`` it
+    names.
+    """
+    shape = _TextRecipe if "xml" in recipe else _FileRecipe
     try:
-        text = str(recipe["xml"])
-        needed = {file: assets[file] for file in _inspect(text)}
-        parts = {str(k): tuple(map(str, v)) for k, v in recipe["parts"].items()}
-        patches = {
-            k: Patch(str(p["body"]), tuple(_vector(q) for q in p["points"])) for k, p in recipe["patches"].items()
-        }
-        landmarks = {k: Point(str(p["body"]), _vector(p["offset"])) for k, p in recipe["landmarks"].items()}
-        poses = {
-            k: Pose({str(j): float(a) for j, a in p["joints"].items()}, _quat(p["root"]))
-            for k, p in recipe["poses"].items()
-        }
-        name = str(recipe["name"])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"is not a character recipe: {error!r}", key="character") from None
-    _compile(text, needed)
-    return Character(name, text, parts, patches, landmarks, poses, needed).verified()
-
-
-def _quat(values: Any) -> tuple[float, float, float, float]:
-    w, x, y, z = map(float, values)
-    return (w, x, y, z)
-
-
-def _vector(values: Any) -> tuple[float, float, float]:
-    x, y, z = map(float, values)
-    return (x, y, z)
-
-
-def _beside(path: Path, file: str) -> Path:
-    target = (path.parent / file).resolve()
-    if not target.is_relative_to(path.parent.resolve()):
-        raise InputError(f"names the file {file!r} outside its own folder", file=path)
-    return target
-
-
-def _inspect(text: str) -> list[str]:
-    """The files an MJCF text names; an error where it is not MJCF or asks for more than a character needs."""
-    if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise InputError("has a document type declaration; MJCF needs none")
+        told = shape.model_validate(dict(recipe))
+    except ValidationError as error:
+        raise explained(error, key="character", known=shape.model_fields) from None
+    if isinstance(told, _FileRecipe):
+        given = {key: getattr(told, key) for key in _Told.model_fields}
+        try:
+            return from_mjcf(told.file, name=told.name, **given)
+        except InputError as error:
+            raise error if error.file else error.within(key="character") from None
     try:
-        root = ElementTree.fromstring(text)
-    except ElementTree.ParseError as error:
-        raise InputError(f"is not well-formed XML: {error}") from None
-    if root.tag != "mujoco":
-        raise InputError(f"is not MJCF: its root element is <{root.tag}>, not <mujoco>")
-    files: list[str] = []
-    folders = {"mesh": "", "texture": ""}
-    for number, element in enumerate(root.iter()):
-        if number > MAX_ELEMENTS:
-            raise InputError(f"has more than {MAX_ELEMENTS} elements")
-        if element.tag in _FORBIDDEN:
-            raise InputError(
-                f"uses <{element.tag}>, which a character may not", hint="save the compiled model as plain MJCF first"
-            )
-        for attribute, value in element.attrib.items():
-            _check_number(element.tag, attribute, value)
-        if element.tag == "compiler":
-            folders = {
-                "mesh": element.get("meshdir", element.get("assetdir", "")),
-                "texture": element.get("texturedir", element.get("assetdir", "")),
-            }
-        if element.tag == "size" and set(element.attrib) & {"memory", "njmax", "nconmax", "nstack"}:
-            raise InputError("sets its own memory sizes in <size>; leave them to MuJoCo")
-        if element.get("file"):
-            files.append(str(Path(folders.get(element.tag, "")) / element.get("file", "")))
-    return files
+        text, files = cleaned(told.xml)
+        for file in files:
+            if file not in assets:
+                raise unknown_name("file", file, assets, key="assets")
+        _require_room(len(assets[file]) for file in files)
+        needed, poses = {file: assets[file] for file in files}, _normalised(told.poses)
+        return _checked(Character(told.name, text, told.parts, told.patches, told.landmarks, poses, needed))
+    except InputError as error:
+        raise error.within(key="character") from None
 
 
-def _check_number(tag: str, attribute: str, value: str) -> None:
-    limit = next((most for key, most in _COUNTS.items() if attribute.startswith(key)), None)
-    if limit is not None and re.fullmatch(r"\s*[-+]?\d+\s*", value) and abs(int(value)) > limit:
-        raise InputError(f"<{tag} {attribute}={value.strip()!r}> is more than {limit}")
-    if re.search(r"\b(nan|inf|infinity)\b", value, re.IGNORECASE) and attribute not in ("name", "file", "class"):
-        raise InputError(f"<{tag} {attribute}={value.strip()!r}> is not finite")
-
-
-def _compile(text: str, assets: Mapping[str, bytes]) -> tuple[mujoco.MjSpec, mujoco.MjModel]:
-    try:
-        spec = mujoco.MjSpec.from_string(text, assets=dict(assets))
-        model = spec.compile()
-    except (ValueError, mujoco.FatalError) as error:
-        raise InputError(f"MuJoCo cannot compile it: {str(error).strip().splitlines()[0]}") from None
-    if not all(np.isfinite(field).all() for field in (model.body_mass, model.body_inertia, model.qpos0)):
-        raise InputError("has masses or positions that are not finite")
-    return spec, model
-
-
-def _from_text(text: str, assets: Mapping[str, bytes], name: str) -> Character:
-    spec, _ = _compile(text, assets)
-    roots = [body for body in spec.worldbody.bodies if any(j.type == mujoco.mjtJoint.mjJNT_FREE for j in body.joints)]
-    if len(roots) != 1:
-        found = "no body" if not roots else f"{len(roots)} bodies"
-        raise InputError(f"has {found} with a free joint; a character has exactly one")
-    _keep_only(spec, roots[0])
-    _name_everything(spec)
-    _, model = _compile(spec.to_xml(), assets)
-    return Character(
-        name=name, xml=spec.to_xml(), parts=_limbs(model), patches=_feet(model), assets=dict(assets)
-    ).verified()
-
-
-def _keep_only(spec: mujoco.MjSpec, root: mujoco.MjsBody) -> None:
-    """Floors, lights and other scenery of the file stay behind: the scene brings its own."""
-    for group in (spec.worldbody.geoms, spec.worldbody.lights, spec.worldbody.cameras, spec.worldbody.sites, spec.keys):
-        for element in list(group):
-            spec.delete(element)
-    for body in list(spec.worldbody.bodies):
-        if body.id != root.id:
-            spec.delete(body)
-
-
-def _name_everything(spec: mujoco.MjSpec) -> None:
-    """Names for what has none, so that everything can be addressed."""
-    for kind in ("bodies", "joints", "geoms", "actuators"):
-        for number, element in enumerate(getattr(spec, kind)):
-            if not element.name:
-                element.name = f"{kind.removesuffix('s').replace('bodie', 'body')}_{number}"
-    for joint in spec.joints:
-        if joint.type == mujoco.mjtJoint.mjJNT_FREE:
-            joint.name = "root"
-
-
-def _limbs(model: mujoco.MjModel) -> dict[str, tuple[str, ...]]:
-    """The core down to the first fork, then a part for each branch, called after its first body."""
-    children: dict[int, list[int]] = {body: [] for body in range(model.nbody)}
-    for body in range(1, model.nbody):
-        children[int(model.body_parentid[body])].append(body)
-    core = [1]
-    branches: list[int] = []
-    for body in core:
-        for child in children[body]:
-            below = _below(children, child)
-            sided = mirror_name(model.body(child).name) != model.body(child).name
-            chain = len(below) > 1 and all(len(children[b]) <= 1 for b in below)
-            (branches if sided or chain else core).append(child)
-    parts = {"core": tuple(model.body(b).name for b in core)}
-    for branch in branches:
-        names = tuple(model.body(b).name for b in _below(children, branch))
-        parts[names[0]] = names
-    return parts
-
-
-def _below(children: Mapping[int, list[int]], body: int) -> list[int]:
-    found = [body]
-    for each in found:
-        found += children[each]
+def _read_beside(path: Path, files: Iterable[str]) -> dict[str, bytes]:
+    """The contents of files in the folder of ``path``, by the names they are given there."""
+    folder, found, sizes = Path(os.path.realpath(path.parent)), {}, []
+    for file in files:
+        target = Path(os.path.realpath(folder / file))
+        if not target.is_relative_to(folder):
+            raise InputError(f"names the file {file!r} outside its own folder")
+        try:
+            found[file] = found[file] if file in found else read_bytes(target, MAX_ASSET_BYTES)
+        except InputError as error:
+            raise InputError(f"its mesh {file[:80]!r}: {error.problem}") from None
+        sizes.append(len(found[file]))
+        _require_room(sizes)
     return found
 
 
-def _feet(model: mujoco.MjModel) -> dict[str, Patch]:
-    """A patch at the lowest point of each body that has solids and no children: hands and feet of most bodies."""
-    parents = set(model.body_parentid[1:].tolist())
-    data = mujoco.MjData(model)
-    mujoco.mj_kinematics(model, data)
-    patches = {}
+def _require_room(sizes: Iterable[int]) -> None:
+    if sum(sizes) > MAX_ASSET_BYTES:
+        raise InputError(f"has meshes of more than {MAX_ASSET_BYTES // 2**20} MiB", hint="simplify those only seen")
+
+
+def _alone(text: str, assets: Mapping[str, bytes]) -> tuple[str, list[str], mujoco.MjModel]:
+    """The body with the free joint as MJCF, all of it named, the files it needs, and its model."""
+    with _compiling():
+        spec = mujoco.MjSpec.from_string(text, assets=dict(assets))
+        _keep_character(spec)
+        _name_everything(spec)
+        model = _sound(spec.compile())
+        # MuJoCo simulates every muscle to find these out, and would again with every scene
+        for actuator, lengths in zip(spec.actuators, model.actuator_lengthrange, strict=True):
+            actuator.lengthrange = lengths
+        return *cleaned(spec.to_xml()), model
+
+
+@contextlib.contextmanager
+def _blaming(path: Path) -> Iterator[None]:
+    """Errors of the input name this file, unless they name another."""
+    try:
+        yield
+    except InputError as error:
+        raise error.within(file=path) from None
+
+
+@contextlib.contextmanager
+def _compiling() -> Iterator[None]:
+    """What MuJoCo has to say about a text, as an error of the input."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (ValueError, mujoco.FatalError) as error:
+        raise InputError(f"MuJoCo cannot compile it: {str(error).strip().splitlines()[0]}") from None
+
+
+def _checked(character: Character) -> Character:
+    with _compiling():
+        _sound(character.model)
+    return character.verified()
+
+
+def _sound(model: mujoco.MjModel) -> mujoco.MjModel:
+    """The model, if it can be simulated and steered as all others are."""
+    numbers = (model.body_mass, model.body_inertia, model.body_pos, model.geom_pos, model.geom_size, model.qpos0)
+    if not all((np.abs(field) < _MOST).all() for field in numbers):
+        raise InputError(f"has masses, sizes or positions that are not finite or beyond {_MOST:g}")
+    if model.nactuator != model.nu:
+        raise InputError("has actuators with several controls", hint="a character's actuators have one control each")
+    return model
+
+
+def _keep_character(spec: mujoco.MjSpec) -> None:
+    """Floors, lights and other scenery of the file stay behind: the scene brings its own."""
+    roots = [body for body in spec.worldbody.bodies if any(joint.type == _FREE for joint in body.joints)]
+    if len(roots) != 1:
+        found = "no body" if not roots else f"{len(roots)} bodies"
+        raise InputError(f"has {found} with a free joint; a character has exactly one")
+    world = spec.worldbody
+    scenery = [body for body in world.bodies if not any(joint.type == _FREE for joint in body.joints)]
+    for element in (*world.geoms, *world.lights, *world.cameras, *world.sites, *scenery):
+        spec.delete(element)
+
+
+def _name_everything(spec: mujoco.MjSpec) -> None:
+    """Names for what has none, so that everything can be addressed; the free joint is the root."""
+    free = next(joint for joint in spec.joints if joint.type == _FREE)
+    if any(joint.name == "root" for joint in spec.joints if joint.type != _FREE):
+        raise InputError("has a joint called 'root', as a character's free joint is", hint="give it another name")
+    for actuator in spec.actuators:
+        if actuator.target == free.name and actuator.trntype in _ON_JOINTS:
+            actuator.target = "root"
+    free.name = "root"
+    for kind, word in (("bodies", "body"), ("joints", "joint"), ("geoms", "geom"), ("actuators", "actuator")):
+        taken = {element.name for element in getattr(spec, kind)}
+        for number, element in enumerate(getattr(spec, kind)):
+            if not element.name:
+                name = f"{word}_{number}"
+                while name in taken:
+                    name += "_"
+                element.name = name
+                taken.add(name)
+
+
+def _merged(model: mujoco.MjModel, found: Mapping[str, Any], told: _Told) -> dict[str, Any]:
+    """What was found out about a body with what was told about it; wrong names are refused with their key."""
+    bodies = [model.body(body).name for body in range(1, model.nbody)]
+    named = [(f"parts.{part}", body) for part, of_part in told.parts.items() for body in of_part]
+    named += [(f"landmarks.{key}.body", point.body) for key, point in told.landmarks.items()]
+    named += [(f"patches.{key}.body", patch.body) for key, patch in told.patches.items()]
+    for key, body in named:
+        if body not in bodies:
+            raise unknown_name("body", body, bodies, key=key)
+    for key, patch in told.patches.items():
+        if not patch.points:
+            raise InputError("has no points", key=f"patches.{key}.points")
+    # a ball joint's turn is no single number
+    scalar = [int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)]
+    angles = [model.joint(j).name for j in range(model.njnt) if model.jnt_type[j] in scalar]
+    for key, pose in told.poses.items():
+        for joint in pose.joints:
+            if joint not in angles:
+                raise unknown_name("hinge or slide", joint, angles, key=f"poses.{key}.joints")
+    merged = {key: {**found.get(key, {}), **getattr(told, key)} for key in ("patches", "landmarks")}
+    merged["poses"] = {**found["poses"], **_normalised(told.poses)}
+    merged["parts"] = _completed(model, told.parts) if told.parts else found["parts"]
+    return merged
+
+
+def _normalised(poses: Mapping[str, Pose]) -> dict[str, Pose]:
+    """The poses, their roots turned by unit quaternions."""
+    turned = {}
+    for key, pose in poses.items():
+        length = float(np.linalg.norm(pose.root))
+        if not 1e-6 < length < 1e6:
+            raise InputError(f"is no quaternion (given: {list(pose.root)})", key=f"poses.{key}.root")
+        w, x, y, z = pose.root if abs(length - 1) < 1e-9 else (part / length for part in pose.root)
+        turned[key] = replace(pose, root=(w, x, y, z))
+    return turned
+
+
+def _completed(model: mujoco.MjModel, parts: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """The parts with every body in one of them: those not named are with their parents, the root in the core."""
+    part_of = {0: "core"}
+    for part, bodies in parts.items():
+        for body in bodies:
+            if part_of.setdefault(model.body(body).id, part) != part:
+                raise InputError(f"{body!r} is in more than one part", key=f"parts.{part}")
     for body in range(1, model.nbody):
-        if body in parents or model.body_geomnum[body] == 0:
-            continue
-        first = model.body_geomadr[body]
-        geoms = range(first, first + model.body_geomnum[body])
-        lowest = min(geoms, key=lambda g: data.geom_xpos[g, 2] - model.geom_rbound[g])
-        point = data.geom_xpos[lowest] - [0, 0, model.geom_size[lowest, 0]]
-        local = data.xmat[body].reshape(3, 3).T @ (point - data.xpos[body])
-        name = model.body(body).name
-        patches[name] = Patch(name, (_vector(local),))
-    return patches
+        part_of.setdefault(body, part_of[int(model.body_parentid[body])])
+    whole: dict[str, tuple[str, ...]] = dict.fromkeys(("core", *parts), ())
+    for body in range(1, model.nbody):
+        whole[part_of[body]] += (model.body(body).name,)
+    return {part: bodies for part, bodies in whole.items() if bodies}

@@ -10,7 +10,8 @@ from gambol.characters.athlete import athlete
 from gambol.characters.character import Character
 from gambol.characters.creatures import quadruped, wide_biped
 from gambol.characters.humanoid import GIRTHS, humanoid
-from gambol.characters.mjcf import from_mjcf, from_text_recipe, text_recipe
+from gambol.characters.mjcf import from_mjcf, text_recipe
+from gambol.characters.mjcf import from_recipe as from_mjcf_recipe
 from gambol.characters.rig import from_recipe as from_skeleton_recipe
 from gambol.characters.rig import from_skeleton, mocap_humanoid
 from gambol.errors import InputError, unknown_name
@@ -67,8 +68,8 @@ def _from_mapping(recipe: Mapping[str, Any], assets: Mapping[str, bytes]) -> Cha
     if kind == "skeleton":
         return from_skeleton_recipe(recipe)
     if kind == "mjcf":
-        return from_text_recipe(settings, assets)
-    if kind not in _BUILDERS:
+        return from_mjcf_recipe(settings, assets)
+    if not isinstance(kind, str) or kind not in _BUILDERS:
         raise unknown_name("kind of character", str(kind), (*NAMES, "skeleton", "mjcf"), key="character.kind")
     builder = _BUILDERS[kind]
     allowed = set(inspect.signature(builder).parameters) - {"name"}
