@@ -12,8 +12,8 @@ from gambol.characters.anatomy import SIDES
 from gambol.characters.blueprint import mirror_name
 from gambol.characters.character import Patch, Point, Pose
 from gambol.characters.flesh import vec3
-from gambol.characters.rig import _landmarks as landmarks_of
-from gambol.characters.rig import _parts as parts_of
+from gambol.characters.rig import anatomical_landmarks as landmarks_of
+from gambol.characters.rig import limb_parts as parts_of
 from gambol.characters.skeleton import Skeleton
 from gambol.characters.tables import Anatomy
 from gambol.rotations import Array, conjugate, from_yaw, multiply, rotate, yaw_of
@@ -43,7 +43,7 @@ def guessed(model: mujoco.MjModel) -> dict[str, Any]:
         ends = _ends(anatomy, undersides)
         found["parts"] = parts_of(anatomy, names)
         feet = {side: ends[f"{side}_foot"] for side in SIDES if f"{side}_foot" in ends}
-        found["landmarks"] = _landmarks(anatomy, model, data, undersides, feet)
+        found["landmarks"] = anatomical_landmarks(anatomy, model, data, undersides, feet)
     found["patches"] = {
         key: Patch(names[body - 1], tuple(vec3(p) for p in _in_body(data, body, undersides[body])))
         for key, body in ends.items()
@@ -89,7 +89,7 @@ def _ends(anatomy: Anatomy, undersides: Mapping[int, Array]) -> dict[str, int]:
     return ends
 
 
-def _landmarks(
+def anatomical_landmarks(
     anatomy: Anatomy,
     model: mujoco.MjModel,
     data: mujoco.MjData,

@@ -162,9 +162,9 @@ def _built(
     return Character(
         name=name,
         xml=blueprint.spec().to_xml(),
-        parts=_parts(anatomy, names),
+        parts=limb_parts(anatomy, names),
         patches=_patches(anatomy, names, geoms),
-        landmarks=_landmarks(anatomy, names),
+        landmarks=anatomical_landmarks(anatomy, names),
         poses=poses,
         recipe={
             "kind": "skeleton",
@@ -265,7 +265,7 @@ def _ranges_of(clip: SkeletonClip) -> dict[str, Range]:
     }
 
 
-def _parts(anatomy: Anatomy, names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+def limb_parts(anatomy: Anatomy, names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """Core, legs and arms; a bone that is none of them belongs where its parent does."""
     of_joint: list[str] = []
     parts: dict[str, list[str]] = {"core": []}
@@ -295,7 +295,7 @@ def _patches(anatomy: Anatomy, names: tuple[str, ...], geoms: list[tuple[Geom, .
     return patches
 
 
-def _landmarks(anatomy: Anatomy, names: tuple[str, ...]) -> dict[str, Point]:
+def anatomical_landmarks(anatomy: Anatomy, names: tuple[str, ...]) -> dict[str, Point]:
     """The points all two-legged bodies share, as far as this one has them."""
     shoulder = anatomy.first(("clavicle", "upper_arm"))
     chest = anatomy.skeleton.parents[shoulder] if shoulder else anatomy.first(("spine",))

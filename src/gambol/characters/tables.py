@@ -66,7 +66,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     (r"thumb|finger|index|pinky|metacarp|(hand|^)(in)?(hand)?(ring|middle|little)", "finger"),
     (r"toe|^ball", "toes"),
     (r"thigh|upleg|upperleg|femur", "thigh"),
-    (r"shin|calf|knee|lowerleg|lowleg|tibia", "shin"),
+    (r"shin|shank|calf|knee|lowerleg|lowleg|tibia", "shin"),
     (r"foot|ankle", "foot"),
     (r"leg", "leg"),
     (r"hand|wrist|palm", "hand"),

@@ -142,7 +142,7 @@ class Task(GoalModel):
 
 def _word(recipe: Recipe) -> str:
     """What a lone character is called in its scene: its kind, or the stem of its file."""
-    word = recipe if isinstance(recipe, str) else str(recipe.get("kind", "character"))
+    word = recipe if isinstance(recipe, str) else str(recipe.get("file", recipe.get("kind", "character")))
     return Path(word).stem or "character"
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
+from gambol.characters import Character
 from gambol.errors import InputError
-from gambol.rotations import Array, rotate
+from gambol.rotations import Array, conjugate, rotate
 from gambol.scenes import Frame, Scene
 
 _SENSOR = mujoco.mjtSensor
@@ -25,6 +26,8 @@ class Senses:
     frames: Mapping[str, int]
     """First column of each frame's seven numbers (position, quaternion), by the name used in the goal."""
     landmarks: Mapping[str, int]
+    rest_axes: Mapping[str, Array]
+    """(3, 3) for each landmark: the world's axes at rest, in the frame of its body, a row each."""
     com: int
     """First column of the centre of mass, followed by its velocity."""
     joint_dofs: slice
@@ -36,9 +39,9 @@ class Senses:
         return sensors[..., start : start + 3]
 
     def axis(self, sensors: Array, landmark: str, axis: int) -> Array:
-        """World direction (..., 3) of an axis (0 forward, 2 up) of a landmark's body."""
+        """Where what points along a world axis (0 forward, 2 up) at rest points now (..., 3), on a landmark's body."""
         start = self.landmarks[landmark] + 3
-        return rotate(sensors[..., start : start + 4], np.eye(3)[axis])
+        return rotate(sensors[..., start : start + 4], self.rest_axes[landmark][axis])
 
     def centre_of_mass(self, sensors: Array) -> Array:
         """World position (..., 3) of the character's centre of mass."""
@@ -83,9 +86,20 @@ def instrument(scene: Scene, frames: Iterable[str], *, timestep: float | None = 
         model,
         {name: column(f"{label}:position") for name, label in places.items()},
         {name: column(f"{label}:position") for name, label in bodies.items()},
+        _rest_axes(character),
         column("com"),
         slice(scene.spans[main].qvel.start + 6, scene.spans[main].qvel.stop),
     )
+
+
+def _rest_axes(character: Character) -> dict[str, Array]:
+    """Bodies need not be modelled upright: what counts is how they are when the body stands with straight joints."""
+    data = mujoco.MjData(character.model)
+    data.qpos[:] = character.pose_qpos("zero")
+    if "standing" in character.poses:
+        data.qpos[3:7] = character.poses["standing"].root
+    mujoco.mj_kinematics(character.model, data)
+    return {k: rotate(conjugate(data.body(character.landmarks[k].body).xquat), np.eye(3)) for k in _LANDMARKS}
 
 
 def _watch(spec: mujoco.MjSpec, frame: Frame) -> str:

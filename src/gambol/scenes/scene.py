@@ -14,7 +14,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from gambol.characters import Character, build, describe
+from gambol.characters import NAMES, Character, build, describe
 from gambol.errors import InputError, unknown_name
 from gambol.scenes.objects import SceneObject
 from gambol.scenes.parsing import parse_objects
@@ -192,6 +192,11 @@ class Scene:
             if not isinstance(part, Mapping):
                 raise InputError(f"must be a mapping, not {type(part).__name__}", key=key)
         objects, terrain = parse_objects({**parts["objects"], GROUND: parts["terrain"]})
+        for name, recipe in parts["characters"].items():
+            if (isinstance(recipe, str) and recipe not in NAMES) or (isinstance(recipe, Mapping) and "file" in recipe):
+                raise InputError(
+                    "a stored scene describes its characters itself, it names no files", key=f"characters.{name}"
+                )
         characters = {name: build(recipe, name=name, assets=assets) for name, recipe in parts["characters"].items()}
         timestep = description.get("timestep", 0.005)
         if not isinstance(timestep, int | float) or not 1e-5 <= timestep <= 0.1:
