@@ -16,7 +16,8 @@ from gambol import front
 from gambol.characters import NAMES
 from gambol.cli.app import app
 from gambol.evaluate import BENCHMARKS
-from gambol.goals import STYLES, Task, Weights, load_task
+from gambol.goals import STYLES, Task, Weights, load_task, shipped_tasks
+from gambol.goals.task import GOALS
 from gambol.goals.yaml import parse_yaml
 from gambol.motion.formats import FORMATS
 from gambol.motion.metrics import METRICS
@@ -31,10 +32,6 @@ TINY = ["rollouts=8", "horizon=0.06", "replan_every=10", "keyframes.0.limit=0.1"
 
 def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-
-
-def with_blocks(language: str) -> list[Any]:
-    return [pytest.param(page, id=page.stem) for page in PAGES if blocks(page, language)]
 
 
 @pytest.fixture
@@ -64,20 +61,16 @@ def test_examples_are_short_and_listed() -> None:
         assert script.name in listed
 
 
-@pytest.mark.parametrize("page", with_blocks("python"))
-def test_the_python_of_a_page_runs(page: Path, solve_a_moment: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_python_and_the_task_files_of_a_page_work(page: Path, solve_a_moment: Callable[..., Any]) -> None:
     solve_a_moment("armchair/sit-down").motion.save("sit.npz")  # what pages take for solved before
     names: dict[str, Any] = {"__name__": page.stem}
     for block in blocks(page, "python"):
         exec(compile(block, f"{page.name}: {block.strip().splitlines()[0]}", "exec"), names)
-
-
-@pytest.mark.parametrize("page", with_blocks("yaml"))
-def test_the_task_files_of_a_page_are_valid(page: Path) -> None:
     for block in blocks(page, "yaml"):
         data = parse_yaml(block, page)
-        if "keyframes" not in data:  # a scene alone
-            data["keyframes"] = [{"pairs": [{"body": "pelvis"}]}]
+        if not set(data) & set(GOALS):  # a scene or a character alone
+            data["track"] = {"motion": "sit.npz"}
         load_task(data).initial_qpos()
 
 
@@ -104,6 +97,7 @@ def test_the_overrides_shown_are_valid(override: str) -> None:
         ("methods.md", front.METHODS),
         ("methods.md", [name for method in front.METHODS.values() for name in method.settings_type().model_fields]),
         ("methods.md", BENCHMARKS),
+        ("tasks.md", list(shipped_tasks())),
         ("tasks.md", [*STYLES, *Weights.model_fields, *(set(Task.model_fields) - {"file"})]),
         ("command-line.md", [command.name for command in app.registered_commands]),
         ("../README.md", [command.name for command in app.registered_commands]),

@@ -22,10 +22,6 @@ def main() -> None:
     except GambolError as error:
         complain(str(error))
         sys.exit(2)
-    except BrokenPipeError:
-        # the reader of our output has left; Python would complain once more at exit
-        sys.stderr.close()
-        sys.exit(141)
     except KeyboardInterrupt:
         complain("interrupted")
         sys.exit(130)

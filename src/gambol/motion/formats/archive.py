@@ -35,8 +35,11 @@ def read(path: str | Path, clip: str, *, character: Character | None = None, gro
     ``ground`` puts the body on the floor by its lowest solids: captured floors are not always at height zero.
     """
     moving = load(path, clip)
-    character = character or from_skeleton(moving, name="mocap", weld=False)
-    return rig_motion(moving, character, ground=ground, notes=f"clip {clip} of {Path(path).name}")
+    try:
+        character = character or from_skeleton(moving, name="mocap", weld=False)
+        return rig_motion(moving, character, ground=ground, notes=f"clip {clip} of {Path(path).name}")
+    except InputError as error:
+        raise error.within(file=path, key=clip) from None
 
 
 def load(path: str | Path, clip: str) -> SkeletonClip:
