@@ -33,8 +33,8 @@ def build(
 ) -> Character:
     """A character from its name, a file or a recipe.
 
-    ``"humanoid"``, ``"rig.bvh"``, ``"robot.xml"``, ``{"kind": "athlete", "torque": 400}`` or what :func:`describe` gave
-    ``name`` is what the character is called afterwards.
+    For instance ``"humanoid"``, ``"rig.bvh"``, ``"robot.xml"``, ``{"kind": "athlete", "torque": 400}``, or what
+    :func:`describe` gave. ``name`` is what the character is called afterwards.
     """
     if isinstance(recipe, Character):
         built = recipe

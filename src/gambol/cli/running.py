@@ -16,9 +16,7 @@ from gambol.front import METHODS
 def bench(
     name: Annotated[str, typer.Argument(help="Which benchmark; an unknown name lists them.")],
     trials: Annotated[int | None, typer.Option(min=1, help="How many; each benchmark has its own default.")] = None,
-    on: Annotated[
-        str, typer.Option(help="Where it runs: local, ray, ray://host:port; some on gpu.")
-    ] = "local",
+    on: Annotated[str, typer.Option(help="Where it runs: local, ray, ray://host:port; some on gpu.")] = "local",
     folder: Annotated[Path, typer.Option(help="Where tables go.")] = Path("results"),
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
@@ -37,7 +38,7 @@ class Spot:
     yaw_deg: float = 0.0
 
 
-class SceneObject(BaseModel):
+class SceneObject(BaseModel, ABC):
     """Base of furniture, props and markers; subclasses add sizes and say which solids they consist of."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -59,9 +60,9 @@ class SceneObject(BaseModel):
         """Height of the object's frame above the ground, metres."""
         return 0.0
 
+    @abstractmethod
     def solids(self) -> tuple[Solid, ...]:
         """The geoms, in the object's frame."""
-        raise NotImplementedError(f"{type(self).__name__} has no solids")
 
     def spots(self) -> dict[str, Spot]:
         """Where characters start, by pose."""
