@@ -13,7 +13,8 @@ from gambol.scenes.terrain import NAME as GROUND
 
 _TOP = ("name", "summary", "scene", "character", "characters", "start", "method", "settings")
 DEFAULT_CHARACTER = "humanoid"
-_GOALS = ("keyframes", "windows", "behaviour", "partial", "track")
+GOALS = ("keyframes", "windows", "behaviour", "partial", "track")
+"""The keys under which a task may say what is wished for; each task has exactly one."""
 
 
 def apply_overrides(data: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
@@ -36,7 +37,7 @@ def apply_overrides(data: Mapping[str, Any], overrides: Sequence[str]) -> dict[s
 
 
 def _path(data: dict[str, Any], path: list[str]) -> list[str]:
-    if path[0] not in (*_TOP, *_GOALS):
+    if path[0] not in (*_TOP, *GOALS):
         return ["settings", *path]
     if path[0] == "character" and len(path) > 1:
         data.setdefault("character", DEFAULT_CHARACTER)

@@ -17,7 +17,7 @@ from gambol.files import replacing
 from gambol.goals.behaviour import Behaviour
 from gambol.goals.keyframes import Keyframe, check_against
 from gambol.goals.model import GoalModel, Name, Text
-from gambol.goals.overrides import DEFAULT_CHARACTER, apply_overrides
+from gambol.goals.overrides import DEFAULT_CHARACTER, GOALS, apply_overrides
 from gambol.goals.partial import Partial
 from gambol.goals.tracking import Track
 from gambol.goals.windows import Window
@@ -25,9 +25,6 @@ from gambol.goals.yaml import read_yaml
 from gambol.rotations import Array
 from gambol.scenes import Placement, Scene, parse_objects, place
 from gambol.validation import explained
-
-GOALS = ("keyframes", "windows", "behaviour", "partial", "track")
-"""The keys under which a task may say what is wished for; each task has exactly one."""
 
 Recipe = str | dict[str, Any]
 

@@ -18,12 +18,13 @@ from gambol.goals import Keyframe, Task
 from gambol.goals.keyframes import check_against
 from gambol.motion import Motion, Source
 from gambol.partwise.method import PARTWISE
-from gambol.partwise.outlook import Outlook
+from gambol.partwise.outlook import Eyes, Outlook
 from gambol.partwise.planner import Plan
 from gambol.partwise.progress import KeyframeProgress
-from gambol.partwise.recording import Recording, full_state
+from gambol.partwise.recording import Recording
 from gambol.partwise.settings import Settings
 from gambol.rotations import Array
+from gambol.sim import state_of
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class LiveSession:
         self._progress = KeyframeProgress(task.keyframes)
         self._outlook = self._look(task.keyframes)
         self._outlook.planner.reset()
-        self._state = full_state(self._model, self._data)
+        self._state = state_of(self._model, self._data)
         self._plan: tuple[float, Plan] = (0.0, self._outlook.planner.plan)
         self._plans, self._began, self._ended = 0, 0.0, 0.0
 
@@ -236,21 +237,20 @@ class LiveSession:
         """Step at the pace of the slowdown, with the newest plan."""
         model, data = self._model, self._data
         dt = float(model.opt.timestep)
-        eyes = self._look(self.keyframes)
+        eyes = Eyes(self.task.world, self.keyframes)
         next_step = time.perf_counter()
         while not self._stopping.is_set():
             with self._lock:
                 made, plan = self._plan
                 keyframes = self.keyframes
             if eyes.keyframes != keyframes:
-                eyes.planner.close()
-                eyes = self._look(keyframes)
+                eyes = Eyes(self.task.world, keyframes)
             control = plan.control(data.time - made)
             self._record.add(data, control)
             data.ctrl[:] = control
             mujoco.mj_step(model, data)
             mujoco.mj_forward(model, data)
-            state = full_state(model, data)
+            state = state_of(model, data)
             with self._lock:
                 self._state = state
                 if self.keyframes == eyes.keyframes and not self._progress.finished:
@@ -259,4 +259,3 @@ class LiveSession:
                 self._on_frame(state)
             next_step = max(next_step + dt / self.slowdown, time.perf_counter() - 1.0)
             self._stopping.wait(max(next_step - time.perf_counter(), 0.0))
-        eyes.planner.close()

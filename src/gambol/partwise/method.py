@@ -12,10 +12,11 @@ from gambol.goals import Keyframe, Task
 from gambol.motion import Source
 from gambol.partwise.outlook import Outlook
 from gambol.partwise.progress import KeyframeProgress
-from gambol.partwise.recording import Recording, full_state
+from gambol.partwise.recording import Recording
 from gambol.partwise.settings import Settings
 from gambol.results import Progress, ProgressListener, Report, Result, Status
 from gambol.rotations import Array
+from gambol.sim import state_of
 
 PLAIN, PARTWISE = "predictive-sampling", "partwise"
 
@@ -110,12 +111,12 @@ def _solve(task: Task, settings: Settings, seed: int, progress: ProgressListener
     data.qpos[:] = task.initial_qpos()
     mujoco.mj_forward(model, data)
     controller = KeyframeController(task, settings, seed, partwise=method == PARTWISE)
-    controller.reset(full_state(model, data))
+    controller.reset(state_of(model, data))
     record = Recording(scene)
     status, trouble = Status.FAILED, ""
     try:
         while True:
-            control = controller.step(full_state(model, data))
+            control = controller.step(state_of(model, data))
             if controller.progress.finished or controller.progress.failed:
                 break
             record.add(data, control)

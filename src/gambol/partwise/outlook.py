@@ -20,18 +20,14 @@ _HEAD_SHARE, _TORSO_SHARE = 0.953, 0.938
 """Heights aimed at as shares of the standing pose's: the published 1.4 m and 1.2 m on the published humanoid."""
 
 
-class Outlook:
-    """A planner for a sequence of keyframes, and eyes to see how far each of them is."""
+class Eyes:
+    """See how far each keyframe of a sequence is."""
 
-    def __init__(self, scene: Scene, keyframes: Sequence[Keyframe], settings: Settings, seed: int, *, partwise: bool):
+    def __init__(self, scene: Scene, keyframes: Sequence[Keyframe]):
         self.keyframes = tuple(keyframes)
-        frames = watched_frames(self.keyframes)
-        seeing, planning = instrument(scene, frames), instrument(scene, frames, timestep=settings.planning_step)
+        seeing = instrument(scene, watched_frames(self.keyframes))
         self.model = seeing.model
-        # sensors lie at the same columns in both models
-        self._table = KeyframeTable.of(self.keyframes, seeing)
-        parts = Partwise.of(scene, self.keyframes, self._table) if partwise else None
-        self.planner = Planner(planning, self._table, parts, settings, standing_heights(scene), seed)
+        self.table = KeyframeTable.of(self.keyframes, seeing)
         self._data = mujoco.MjData(self.model)
 
     def displacements(self, state: Array, row: int) -> Array:
@@ -40,7 +36,18 @@ class Outlook:
         self._data.qpos[:], self._data.qvel[:] = parts.qpos, parts.qvel
         mujoco.mj_fwdPosition(self.model, self._data)
         mujoco.mj_sensorPos(self.model, self._data)
-        return self._table.displacements(self._data.sensordata[None], np.array([row]))[0]
+        return self.table.displacements(self._data.sensordata[None], np.array([row]))[0]
+
+
+class Outlook(Eyes):
+    """Eyes, and a planner for what they see."""
+
+    def __init__(self, scene: Scene, keyframes: Sequence[Keyframe], settings: Settings, seed: int, *, partwise: bool):
+        super().__init__(scene, keyframes)
+        # sensors lie at the same columns in both models
+        planning = instrument(scene, watched_frames(self.keyframes), timestep=settings.planning_step)
+        parts = Partwise.of(scene, self.keyframes, self.table) if partwise else None
+        self.planner = Planner(planning, self.table, parts, settings, standing_heights(scene), seed)
 
     def improve(self, state: Array, row: int, age: float) -> float:
         """One plan from a state towards a keyframe, the last plan being ``age`` seconds old; its cost."""

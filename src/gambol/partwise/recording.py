@@ -10,8 +10,6 @@ from gambol.motion.contacts import ContactRecorder
 from gambol.rotations import Array
 from gambol.scenes import Scene
 
-FULL_PHYSICS = mujoco.mjtState.mjSTATE_FULLPHYSICS
-
 
 class Recording:
     """States, controls and contacts of a run."""
@@ -34,10 +32,3 @@ class Recording:
         qpos, qvel, ctrl = (np.array(column) for column in zip(*self._rows, strict=True))
         dt = float(self._scene.model.opt.timestep)
         return Motion(self._scene, dt, qpos, qvel, ctrl, contacts=self._contacts.collected(), source=source)
-
-
-def full_state(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
-    """The full physics state (nstate,) that ``data`` is in."""
-    state = np.empty(mujoco.mj_stateSize(model, FULL_PHYSICS))
-    mujoco.mj_getState(model, data, state, FULL_PHYSICS)
-    return state

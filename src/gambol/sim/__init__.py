@@ -2,7 +2,7 @@
 
 from gambol.sim.backend import Backend, Rollout, backend
 from gambol.sim.executor import Executor, JobError, check_place, executor
-from gambol.sim.state import State, pack_state, state_size, unpack_state
+from gambol.sim.state import State, pack_state, state_of, state_size, unpack_state
 
 __all__ = [
     "Backend",
@@ -14,6 +14,7 @@ __all__ = [
     "check_place",
     "executor",
     "pack_state",
+    "state_of",
     "state_size",
     "unpack_state",
 ]

@@ -62,12 +62,17 @@ def pack_state(
     rows = np.empty((*leading, state_size(model)))
     given = 1 + model.nq + model.nv + model.na
     if given < rows.shape[-1]:
-        reset = np.empty(rows.shape[-1])
-        mujoco.mj_getState(model, mujoco.MjData(model), reset, FULL_PHYSICS)
-        rows[..., given:] = reset[given:]
+        rows[..., given:] = state_of(model, mujoco.MjData(model))[given:]
     parts = unpack_state(model, rows)
     parts.time[...], parts.qpos[...], parts.qvel[...], parts.act[...] = time, qpos, qvel, act
     return rows
+
+
+def state_of(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+    """The row (nstate,) a simulation is in."""
+    row = np.empty(state_size(model))
+    mujoco.mj_getState(model, data, row, FULL_PHYSICS)
+    return row
 
 
 def unpack_state(model: mujoco.MjModel, state: Array) -> State:
