@@ -17,8 +17,11 @@ from gambol.motion.formats import writable
 from gambol.results import Result, Status
 
 DEMO_TASK = "armchair/stand-sit-stand"
-DEMO_SEEDS = (4, 2, 0)
-"""Tried in order until one succeeds: the same seed can end differently on another processor."""
+DEMO_SEEDS = (2, 0, 4)
+"""Tried in order until one succeeds: the same seed can end differently on another processor.
+
+The first two were chosen because their motions end standing still.
+"""
 
 
 def solve(
