@@ -22,7 +22,7 @@ def test_trials_run_together_and_end_like_single_ones() -> None:
     outcomes = {}
     for name, keyframe in (("easy", easy), ("hopeless", hopeless)):
         batch = TrialBatch(
-            load_task({**STAY, "keyframes": [keyframe]}), Settings(rollouts=8), [0, 1, 2], device="cpu", keep=1
+            load_task({**STAY, "keyframes": [keyframe]}), Settings(rollouts=12), [0, 1, 2], device="cpu", keep=1
         )
         outcomes[name] = batch.run(lambda moment: None)
         (motion,) = batch.motions()

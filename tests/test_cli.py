@@ -25,7 +25,7 @@ keyframes:
     tolerance: 0.3
     sustain: 0.1
     limit: 2
-settings: {rollouts: 8}
+settings: {rollouts: 12}
 """
 
 

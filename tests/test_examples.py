@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
-TINY = ["rollouts=8", "horizon=0.06", "replan_every=10", "keyframes.0.limit=0.1"]
+TINY = ["rollouts=12", "horizon=0.06", "replan_every=10", "keyframes.0.limit=0.1"]
 
 
 def blocks(page: Path, language: str) -> list[str]:

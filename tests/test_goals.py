@@ -222,3 +222,38 @@ def test_all_published_strategies_are_read_and_fit_their_scenes() -> None:
             else scenes.get(strategy["scene"], strategy["scene"])
         )
         load_task({"scene": scene, "keyframes": [k.in_file() for k in sequence]}).world  # noqa: B018
+
+
+def test_keyframes_of_other_tasks_can_be_used(tmp_path: Path) -> None:
+    sit = load_task("armchair/sit-down").keyframes
+    rise = load_task("armchair/stand-up").keyframes
+    assert sit is not None and rise is not None
+    both = load_task("armchair/stand-sit-stand", ["keyframes.5.tolerance=0.7"]).keyframes
+    assert both is not None and both[:5] == (*sit, *rise[:3])
+    assert both[5].tolerance == 0.7
+    (tmp_path / "sit.yaml").write_text("scene: armchair\nkeyframes: [{use: armchair/sit-down}]\n", encoding="utf-8")
+    wish = {"use": str(tmp_path / "sit.yaml"), "only": ["lean back"], "mirror": True, "repeat": 2}
+    assert load_task({"keyframes": [wish]}).keyframes == tuple(mirror(sit[1:])) * 2
+    back = load_task({"keyframes": [{"use": "armchair/sit-down", "reverse": True}]}).keyframes
+    assert back == tuple(reversed(sit))
+    (tmp_path / "beside.yaml").write_text("keyframes: [{use: sit.yaml}]\n", encoding="utf-8")
+    assert load_task(tmp_path / "beside.yaml").keyframes == sit
+
+
+def test_wrong_uses_of_keyframes_are_told(tmp_path: Path) -> None:
+    for wish, told in (
+        ({"use": "armchair/sit-dwn"}, "keyframes.0: no task named"),
+        ({"use": "armchair/sit-down", "only": ["sat"]}, "keyframes.0.only: no keyframe named 'sat'"),
+        ({"use": "armchair/sit-down", "tolerance": 1}, "keyframes.0.tolerance: unknown key"),
+        ({"use": "armchair/sit-down", "repeat": 0}, "keyframes.0.repeat"),
+        ({"use": 3}, "keyframes.0.use"),
+    ):
+        with pytest.raises(InputError, match=told):
+            load_task({"keyframes": [wish]})
+    for name, other in (("a", "b"), ("b", "a")):
+        (tmp_path / f"{name}.yaml").write_text(f"keyframes: [{{use: {other}.yaml}}]\n", encoding="utf-8")
+    with pytest.raises(InputError, match="uses itself"):
+        load_task(tmp_path / "a.yaml")
+    (tmp_path / "w.yaml").write_text("windows: [{objectives: [{term: x}]}]\n", encoding="utf-8")
+    with pytest.raises(InputError, match="has no keyframes"):
+        load_task({"keyframes": [{"use": str(tmp_path / "w.yaml")}]})

@@ -11,7 +11,7 @@ from gambol.errors import InputError
 from gambol.goals import Keyframe, load_task
 from gambol.partwise.groups import Grouping, parts_of_actuators
 from gambol.partwise.progress import KeyframeProgress
-from gambol.partwise.search import candidates, recombine
+from gambol.partwise.search import candidates, recombine, shaped_noise, strides, widths
 from gambol.partwise.sensing import instrument
 from gambol.partwise.spline import spline_matrix
 from gambol.partwise.terms import COMMON, KeyframeTable, Rolled, concerned_parts, costs, smooth_abs, watched_frames
@@ -32,7 +32,7 @@ STAY = {
             "limit": 2,
         }
     ],
-    "settings": {"rollouts": 8},
+    "settings": {"rollouts": 12},
 }
 
 
@@ -148,12 +148,38 @@ def test_recombination_takes_each_part_from_its_best_candidate() -> None:
     """Two groups whose costs are independent: the recombined candidate is better than any that was tried."""
     rng = np.random.default_rng(0)
     target = rng.normal(size=4)
-    knots = candidates(np.zeros((1, 1, 4)), None, rng.normal(size=(1, 30, 1, 4)), -9.0 * np.ones(4), 9.0 * np.ones(4))
+    knots = candidates(
+        np.zeros((1, 1, 4)), np.zeros((1, 0, 1, 4)), rng.normal(size=(1, 30, 1, 4)), -9.0 * np.ones(4), 9.0 * np.ones(4)
+    )
     found = np.stack([((knots - target)[..., part] ** 2).sum((-1, -2)) for part in ([0, 1], [2, 3])], axis=-1)
     seen = np.eye(2)[None]
     (mixed,) = recombine(knots, found, seen, np.array([[0, 0, 1, 1]]))[0]
     assert ((mixed - target) ** 2).sum() < found.sum(-1).min() - 1e-3
     assert ((mixed - target) ** 2).sum() == pytest.approx(found.min(axis=1).sum())
+
+
+def test_strides_go_on_where_the_better_half_went() -> None:
+    """On a slope every candidate sees, a stride is better than all that was tried."""
+    rng = np.random.default_rng(0)
+    nominal, target = np.zeros((2, 3, 4)), np.full((3, 4), 5.0)
+    noise = rng.normal(size=(2, 40, 3, 4))
+    knots = candidates(nominal, nominal[:, None][:, :0], noise, np.full(4, -9.0), np.full(4, 9.0))
+    totals = ((knots - target) ** 2).sum((-1, -2))
+    further = strides(knots, totals, (2.0, 4.0))
+    assert further.shape == (2, 2, 3, 4)
+    assert (((further - target) ** 2).sum((-1, -2)).min(axis=1) < totals.min(axis=1)).all()
+    assert strides(knots, totals, ()).shape == (2, 0, 3, 4)
+
+
+def test_candidates_vary_some_actuators_more_or_less_widely() -> None:
+    rng = np.random.default_rng(0)
+    width = 0.1 * widths(200, 2.0)[:, None] * np.ones(50)
+    noise = shaped_noise(rng.normal(size=(1, 200, 3, 50)), rng.random((1, 200, 1, 50)), width, 0.25)[0]
+    varied = (noise != 0.0).any(axis=1)
+    assert varied.mean() == pytest.approx(0.25, abs=0.02)
+    assert ((noise != 0.0).all(axis=1) == varied).all(), "all knots of an actuator vary, or none"
+    deviation = [noise[part][np.repeat(varied[part][:, None], 3, axis=1)].std() for part in (slice(9), slice(-9, None))]
+    assert deviation == pytest.approx([0.05, 0.2], rel=0.2)
 
 
 def test_keyframes_are_reached_by_holding_them() -> None:
@@ -280,7 +306,7 @@ def test_characters_without_landmarks_are_refused() -> None:
 def test_wrong_settings_and_methods_are_refused() -> None:
     with pytest.raises(InputError, match="settings.rolouts: unknown key"):
         gambol.solve(load_task(STAY, ["rolouts=3"]))
-    for few in (1, 6):
+    for few in (1, 8):
         with pytest.raises(InputError, match="settings.rollouts"):
             gambol.solve(load_task(STAY, [f"rollouts={few}"]))
     with pytest.raises(InputError, match="no method named"):

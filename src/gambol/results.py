@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 from typing import Any, Protocol
 
 from gambol.motion import Motion
@@ -51,12 +52,25 @@ class Report:
         }
 
 
+class Incident(Protocol):
+    """The moment at which physics went wrong, in a form that can be kept and played again."""
+
+    def save(self, path: str | Path) -> None:
+        """Write it as ``.npz``."""
+
+    def how_to_replay(self, path: str | Path) -> str:
+        """A command that plays what was saved there."""
+        ...
+
+
 @dataclass(frozen=True)
 class Result:
     """A motion and how it came about; after a failure, the motion so far."""
 
     motion: Motion
     report: Report
+    incident: Incident | None = None
+    """What is known about the moment at which the simulation became unstable, if it did."""
 
     @property
     def succeeded(self) -> bool:

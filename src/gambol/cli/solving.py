@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -43,6 +44,7 @@ def solve(
     with progress_bar() as listener:
         result = run(wanted, method, seed, on, listener)
     saved = _saved(result, target)
+    result = _with_incident(result, target)
     _report(result, json)
     tell(f"wrote {saved}")
     if result.report.status is not Status.SUCCESS:
@@ -76,6 +78,16 @@ def _saved(result: Result, target: Path) -> Path:
         tell(f"the motion is kept in {kept}")
         raise
     return target
+
+
+def _with_incident(result: Result, target: Path) -> Result:
+    """Keep the moment at which physics went wrong beside the motion; the report then says where, and how to see it."""
+    if result.incident is None:
+        return result
+    kept = target.with_suffix(".unstable.npz")
+    result.incident.save(kept)
+    told = f"{result.report.advice}. The moment is kept in {kept}; to see it: {result.incident.how_to_replay(kept)}"
+    return replace(result, report=replace(result.report, advice=told))
 
 
 def _first_success() -> Result:

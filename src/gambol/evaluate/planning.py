@@ -7,24 +7,27 @@ import time
 import numpy as np
 
 from gambol.errors import InputError
-from gambol.evaluate.benchmark import Table
+from gambol.evaluate.benchmark import Findings, Request, Table
+from gambol.front import check
 from gambol.goals import load_task
+from gambol.partwise.method import PARTWISE
 from gambol.partwise.outlook import standing_heights
 from gambol.partwise.planner import Partwise, Planner
 from gambol.partwise.sensing import instrument
-from gambol.partwise.settings import Settings
 from gambol.partwise.terms import KeyframeTable, watched_frames
-from gambol.results import Progress, ProgressListener
+from gambol.results import Progress
 from gambol.sim import Rollout, backend, pack_state
 
 TASK = "armchair/stand-sit-stand"
 
 
-def planning(trials: int, on: str, progress: ProgressListener) -> Table:
+def planning(request: Request) -> Findings:
     """Median seconds of whole plans and of bare rollouts of the same size, interleaved so that noise hits both."""
-    if on != "local":
+    if request.on != "local":
         raise InputError("times are taken on this machine alone", key="--on")
-    task, settings = load_task(TASK), Settings()
+    request.chosen([TASK])
+    task = load_task(TASK, request.overrides)
+    settings = check(task, PARTWISE)[1]
     keyframes = task.keyframes
     if keyframes is None:
         raise InputError("this benchmark plans for contact keyframes", file=task.file)
@@ -39,8 +42,8 @@ def planning(trials: int, on: str, progress: ProgressListener) -> Table:
     state, out = pack_state(senses.model, qpos, qvel), Rollout.empty(senses.model, settings.rollouts, steps)
     whole, bare = [], []
     with backend("cpu", senses.model) as rollouts:
-        for trial in range(trials):
-            progress(Progress(trial / trials, "planning"))
+        for trial in range(request.trials):
+            request.progress(Progress(trial / request.trials, "planning"))
             began = time.perf_counter()
             planner.improve(qpos, qvel, 0, 0.01)
             middle = time.perf_counter()
@@ -57,4 +60,4 @@ def planning(trials: int, on: str, progress: ProgressListener) -> Table:
         "ratio": round(plan / roll, 3),
         "plans per second": round(1 / plan, 1),
     }
-    return Table(f"A plan beside its bare rollouts ({TASK}, median of {trials})", [row])
+    return Findings({"planning": Table(f"A plan beside its bare rollouts ({TASK}, median of {request.trials})", [row])})

@@ -19,6 +19,7 @@ from gambol.goals.keyframes import Keyframe, check_against
 from gambol.goals.model import GoalModel, Name, Text
 from gambol.goals.overrides import DEFAULT_CHARACTER, GOALS, apply_overrides
 from gambol.goals.partial import Partial
+from gambol.goals.reuse import expanded
 from gambol.goals.tracking import Track
 from gambol.goals.windows import Window
 from gambol.goals.yaml import read_yaml
@@ -90,8 +91,7 @@ class Task(GoalModel):
 
     def beside(self, file: str) -> str:
         """A file named in this task: relative names count from the task file's folder."""
-        is_file = self.file is not None and self.file.endswith((".yaml", ".yml"))
-        return str(Path(str(self.file)).parent / file) if is_file else file
+        return beside(self.file, file)
 
     def _located(self, recipe: Recipe) -> Recipe:
         if isinstance(recipe, str):
@@ -145,6 +145,11 @@ def _word(recipe: Recipe) -> str:
 
 def load_task(source: str | Path | Mapping[str, Any], overrides: Sequence[str] = ()) -> Task:
     """A task from a shipped name, a YAML file or plain data, with ``key=value`` overrides applied."""
+    return _loaded(source, overrides, ())
+
+
+def _loaded(source: str | Path | Mapping[str, Any], overrides: Sequence[str], users: tuple[str, ...]) -> Task:
+    """``users`` are the tasks that use this one's keyframes, and for which it is loaded."""
     file: str | None = None
     if isinstance(source, Mapping):
         data = dict(source)
@@ -155,7 +160,19 @@ def load_task(source: str | Path | Mapping[str, Any], overrides: Sequence[str] =
         data = {"name": str(source) if shipped else path.stem, **read_yaml(path)}
     if "file" in data:
         raise InputError("unknown key", file=file, key="file")
+    if file in users:
+        raise InputError(f"uses itself: {' -> '.join((*users, file))}", key="use")
+
+    def keyframes_of(name: str) -> tuple[Keyframe, ...]:
+        named = beside(file, name) if name.endswith((".yaml", ".yml")) else name
+        other = _loaded(named, (), (*users, file or "this task"))
+        if other.keyframes is None:
+            raise InputError(f"{name} has no keyframes: its goal is {other.goal_kind}", key="use")
+        return other.keyframes
+
     try:
+        if "keyframes" in data:
+            data["keyframes"] = expanded(data["keyframes"], keyframes_of)
         return Task(**{**apply_overrides(data, overrides), "file": file})
     except ValidationError as error:
         raise explained(error, file=file) from None
@@ -163,6 +180,12 @@ def load_task(source: str | Path | Mapping[str, Any], overrides: Sequence[str] =
         raise InputError(f"keys must be names: {error}", file=file) from None
     except InputError as error:
         raise error.within(file=file) from None
+
+
+def beside(task_file: str | None, file: str) -> str:
+    """A file named in a task: relative names count from the task file's folder."""
+    is_file = task_file is not None and task_file.endswith((".yaml", ".yml"))
+    return str(Path(str(task_file)).parent / file) if is_file else file
 
 
 def task_path(source: str | Path) -> Path:

@@ -20,15 +20,16 @@ from gambol.goals import Task
 from gambol.motion import Motion, Source
 from gambol.partwise.method import PARTWISE
 from gambol.partwise.outlook import standing_heights
-from gambol.partwise.planner import Partwise, control_range
-from gambol.partwise.search import candidates, chosen, recombine
+from gambol.partwise.planner import UNSTABLE_COST, Partwise, carried_count, control_range, noise_width
+from gambol.partwise.search import candidates, chosen, recombine, shaped_noise, strides
 from gambol.partwise.sensing import instrument
 from gambol.partwise.settings import Settings
 from gambol.partwise.spline import spline_matrix
 from gambol.partwise.terms import KeyframeTable, Rolled, costs, watched_frames
 from gambol.results import Progress, ProgressListener
 from gambol.rotations import Array
-from gambol.sim import backend, pack_state
+from gambol.sim import backend, pack_state, unpack_state
+from gambol.sim.state import MOCAP, columns_of
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class TrialBatch:
         self._world = backend("gpu", seeing.model, device=device)
         table = KeyframeTable.of(task.keyframes, seeing)
         parts = Partwise.of(task.world, task.keyframes, table) if method == PARTWISE else None
-        self._kept = 0 if parts is None else len(parts.source_groups)
+        self._kept = carried_count(parts, settings)
         self._steps = max(round(settings.horizon / planning.model.opt.timestep), 1)
         self._keyframes = task.keyframes
         self._prepare(table, parts)
@@ -99,10 +100,11 @@ class TrialBatch:
         start = pack_state(self._model, task.initial_qpos(), np.zeros(self._model.nv))
         jnp = jax.numpy
         self._state = jnp.tile(jnp.asarray(start, jnp.float32), (self._trials, 1))
+        self._target_columns = columns_of(self._model, MOCAP)
         rest = np.clip(0.0, *self._range)
         shape = (self._trials, settings.knots, self._model.nu)
         self._nominal = jnp.broadcast_to(jnp.asarray(rest, jnp.float32), shape)
-        self._recombined = jnp.broadcast_to(self._nominal[:, None], (self._trials, self._kept, *shape[1:]))
+        self._carried = jnp.broadcast_to(self._nominal[:, None], (self._trials, self._kept, *shape[1:]))
         zeros = jnp.zeros(self._trials, jnp.float32)
         whole = jnp.zeros(self._trials, jnp.int32)
         self._course = _Course(whole, zeros, zeros, zeros > 1, zeros + jnp.inf, zeros, whole, whole)
@@ -117,15 +119,15 @@ class TrialBatch:
         spacing = settings.horizon / max(settings.knots - 1, 1)
         age = settings.replan_every * dt
         knots = np.arange(settings.knots, dtype=np.float64)
-        later = jnp.asarray(spline_matrix(settings.knots, knots + age / spacing), jnp.float32)
+        shift = jnp.asarray(spline_matrix(settings.knots, knots + age / spacing), jnp.float32)
         plan_times = np.arange(self._steps, dtype=np.float64) * self._planning.model.opt.timestep
         basis = jnp.asarray(spline_matrix(settings.knots, plan_times / spacing), jnp.float32)
         act_times = np.arange(settings.replan_every, dtype=np.float64) * dt
         acting = jnp.asarray(spline_matrix(settings.knots, act_times / spacing), jnp.float32)
         self._range = control_range(model)
         low, high = (jnp.asarray(bound, jnp.float32) for bound in self._range)
-        scale = settings.noise * 0.5 * (high - low)
         fresh = settings.rollouts - 1 - self._kept
+        width = jnp.asarray(noise_width(settings, fresh, *self._range), jnp.float32)
         heights = standing_heights(self.task.world)
         device_table = KeyframeTable(
             jnp.asarray(table.columns),
@@ -133,6 +135,7 @@ class TrialBatch:
         )
         seen = None if parts is None else jnp.asarray(parts.seen, jnp.float32)
         sources = None if parts is None else jnp.asarray(parts.source_groups)
+        parted = 0 if parts is None else len(parts.source_groups)
         nq, nv = model.nq, model.nv
         tolerance, sustain, limit = (
             jnp.asarray([getattr(k, name) for k in self._keyframes], jnp.float32)
@@ -141,11 +144,16 @@ class TrialBatch:
         last = len(self._keyframes) - 1
 
         @jax.jit
-        def propose(keys: Any, nominal: Any, recombined: Any, state: Any) -> tuple[Any, ...]:
-            keys, draw = jnp.moveaxis(jax.vmap(partial(jax.random.split, num=2))(keys), 1, 0)
+        def later(nominal: Any, carried: Any) -> tuple[Any, Any]:
+            return shift @ nominal, shift @ carried
+
+        @jax.jit
+        def propose(keys: Any, nominal: Any, carried: Any, state: Any) -> tuple[Any, ...]:
+            keys, first, second = jnp.moveaxis(jax.vmap(partial(jax.random.split, num=3))(keys), 1, 0)
             shape = (fresh, settings.knots, model.nu)
-            noise = scale * jax.vmap(lambda key: jax.random.normal(key, shape))(draw)
-            tried = candidates(later @ nominal, later @ recombined, noise, low, high)
+            normal = jax.vmap(lambda key: jax.random.normal(key, shape))(first)
+            uniform = jax.vmap(lambda key: jax.random.uniform(key, (fresh, 1, model.nu)))(second)
+            tried = candidates(nominal, carried, shaped_noise(normal, uniform, width, settings.focus), low, high)
             controls = jnp.clip(basis @ tried, low, high)
             rows = controls.reshape(-1, *controls.shape[2:])
             return keys, tried, rows, jnp.repeat(state, settings.rollouts, axis=0)
@@ -166,18 +174,20 @@ class TrialBatch:
             )
             found = costs(rolled, device_table, index)
             bad = by_trial(failed) | ~jnp.isfinite(found.sum(-1))
-            found = jnp.where(bad[..., None], 1e9, found)
+            found = jnp.where(bad[..., None], UNSTABLE_COST, found)
             totals = found.sum(-1)
             best = jnp.argmin(totals, axis=1)
             nominal = chosen(tried, best)
-            mixed = tried[:, :0] if seen is None else recombine(tried, found, seen[index], sources)
+            made = [strides(tried, totals, settings.strides).astype(tried.dtype)]
+            if seen is not None:
+                made.append(recombine(tried, found, seen[index], sources))
             running = (~course.failed) & (course.index <= last)
             course = course._replace(
                 cost=course.cost + jnp.where(running, totals.min(axis=1), 0.0),
-                wins=course.wins + (running & (best > fresh)),
+                wins=course.wins + (running & (best >= settings.rollouts - parted)),
                 plans=course.plans + running,
             )
-            return nominal, mixed, jnp.clip(acting @ nominal, low, high), course
+            return nominal, jnp.concat(made, axis=1), jnp.clip(acting @ nominal, low, high), course
 
         @jax.jit
         def advance(sensors: Any, course: _Course, now: Any) -> _Course:
@@ -201,7 +211,7 @@ class TrialBatch:
                 )
             return course
 
-        self._propose, self._select, self._advance = propose, select, advance
+        self._later, self._propose, self._select, self._advance = later, propose, select, advance
 
     def run(self, progress: ProgressListener, *, wall_limit: float | None = None) -> list[Trial]:
         """Perform all trials to their ends; ``wall_limit`` seconds at most, what still runs then has failed."""
@@ -225,18 +235,29 @@ class TrialBatch:
         return self._outcomes()
 
     def _round(self, now: float) -> None:
-        """One plan for every trial and the simulation steps until the next."""
+        """Plans for every trial and the simulation steps until the next."""
         jax = self._jax
-        self._keys, tried, rows, starts = self._propose(self._keys, self._nominal, self._recombined, self._state)
-        out = self._rolled(self._planner, starts, rows)
-        self._nominal, self._recombined, controls, self._course = self._select(tried, rows, *out, self._course)
+        self._place_targets(now)
+        self._nominal, self._carried = self._later(self._nominal, self._carried)
+        controls = None
+        for _ in range(self.settings.rounds):
+            self._keys, tried, rows, starts = self._propose(self._keys, self._nominal, self._carried, self._state)
+            out = self._rolled(self._planner, starts, rows)
+            self._nominal, self._carried, controls, self._course = self._select(tried, rows, *out, self._course)
         states, sensors, _ = self._rolled(self._world, self._state, controls)
         # copies: the arrays of the simulation are written over in the next round
         self._state = self._jax.numpy.array(states[:, -1])
         self._course = self._advance(sensors, self._course, now)
         if self._keep:
-            self._recorded.append(np.asarray(jax.device_get(states[: self._keep])))
+            self._recorded.append(np.array(jax.device_get(states[: self._keep])))
         jax.block_until_ready((self._course, self._state))
+
+    def _place_targets(self, now: float) -> None:
+        """Targets with paths go on once a round, whatever the simulation steps in it."""
+        if self.task.world.moves:
+            model, poses = self._model, self.task.world.target_poses(now)
+            row = pack_state(model, model.qpos0, np.zeros(model.nv), mocap=poses)[self._target_columns]
+            self._state = self._state.at[:, self._target_columns].set(row.astype(np.float32))
 
     def _rolled(self, engine: Any, starts: Any, controls: Any) -> tuple[Any, Any, Any]:
         """Rollouts on the device, as JAX arrays; each library waits for the other before it reads."""
@@ -264,12 +285,13 @@ class TrialBatch:
     def motions(self) -> list[Motion]:
         """The motions of the first ``keep`` trials, each up to its end."""
         states = np.concatenate(self._recorded, axis=1).astype(float)
-        nq, nv, dt = self._model.nq, self._model.nv, float(self._model.opt.timestep)
+        dt = float(self._model.opt.timestep)
         ends = np.asarray(self._jax.device_get(self._course.ended))
         found = []
         for b in range(self._keep):
             frames = min(states.shape[1], int(np.nan_to_num(ends[b], posinf=1e9) / dt) + 1)
-            qpos, qvel = states[b, :frames, 1 : 1 + nq], states[b, :frames, 1 + nq : 1 + nq + nv]
+            parts = unpack_state(self._model, states[b, :frames])
+            mocap = parts.mocap if self._model.nmocap else None
             source = Source.now(method=self.method, task=self.task.name, notes="one of a batch of trials on a GPU")
-            found.append(Motion(self.task.world, dt, qpos, qvel, source=source))
+            found.append(Motion(self.task.world, dt, parts.qpos, parts.qvel, mocap=mocap, source=source))
         return found

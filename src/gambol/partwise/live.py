@@ -11,12 +11,13 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-import mujoco
+from numpy.typing import ArrayLike
 
 from gambol.errors import InputError
 from gambol.goals import Keyframe, Task
 from gambol.goals.keyframes import check_against
 from gambol.motion import Motion, Source
+from gambol.partwise.incident import Incident
 from gambol.partwise.method import PARTWISE
 from gambol.partwise.outlook import Eyes, Outlook
 from gambol.partwise.planner import Plan
@@ -24,7 +25,7 @@ from gambol.partwise.progress import KeyframeProgress
 from gambol.partwise.recording import Recording
 from gambol.partwise.settings import Settings
 from gambol.rotations import Array
-from gambol.sim import state_of
+from gambol.sim import Simulation, UnstableError
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ class LiveStatus:
     """The keyframe now aimed at."""
     closest: float
     """Smallest distance to it so far, metres."""
+    shortfall: str
+    """Which of its pairs was farthest apart at that moment, in words."""
     overdue: bool
     """Whether its time limit has passed; a live session goes on trying."""
     finished: bool
@@ -73,10 +76,7 @@ class LiveSession:
             raise InputError("a live session performs contact keyframes", file=task.file)
         self.task, self.slowdown, self.method = task, slowdown, method
         self._settings, self._seed, self._on_frame = settings or Settings(**task.settings), seed, on_frame
-        self._model = task.world.model
-        self._data = mujoco.MjData(self._model)
-        self._data.qpos[:] = task.initial_qpos()
-        mujoco.mj_forward(self._model, self._data)
+        self._simulation = Simulation(task.world, task.initial_qpos())
         self._lock = threading.RLock()
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -85,7 +85,7 @@ class LiveSession:
         self._progress = KeyframeProgress(task.keyframes)
         self._outlook = self._look(task.keyframes)
         self._outlook.planner.reset()
-        self._state = state_of(self._model, self._data)
+        self._state = self._simulation.state
         self._plan: tuple[float, Plan] = (0.0, self._outlook.planner.plan)
         self._plans, self._began, self._ended = 0, 0.0, 0.0
 
@@ -103,12 +103,21 @@ class LiveSession:
         return self
 
     def stop(self) -> Motion:
-        """End both threads and give the motion so far; an error that ended them is raised here."""
+        """End both threads and give the motion; an error that ended them is raised here.
+
+        After an error, ``motion`` still has what was performed until then, and ``incident`` what is known where physics
+        went wrong (:class:`UnstableError`).
+        """
         self._end()
         if self._trouble is not None:
             raise self._trouble
-        if not len(self._record):
-            self._record.add(self._data, self._data.ctrl)
+        return self.motion()
+
+    def motion(self) -> Motion:
+        """What was performed, once the session has ended."""
+        if self.running:
+            raise InputError("the session is still running", hint="stop it first")
+        self._record.close(self._simulation.data)
         source = Source.now(method=self.method, task=self.task.name, seed=self._seed, notes="performed live")
         return self._record.motion(source)
 
@@ -140,6 +149,7 @@ class LiveSession:
                 done.index,
                 done.current.name,
                 done.closest,
+                done.shortfall,
                 done.failed,
                 done.finished,
                 self._plans,
@@ -147,7 +157,26 @@ class LiveSession:
                 simulated / wall,
             )
 
-    # Changing the keyframes
+    @property
+    def incident(self) -> Incident | None:
+        """The moment at which physics went wrong, if that ended the session."""
+        if not isinstance(self._trouble, UnstableError) or self.running:
+            return None
+        made, plan = self._plan
+        state = self._simulation.state
+        return Incident(
+            problem=str(self._trouble),
+            task=self.task.model_copy(update={"keyframes": self.keyframes}),
+            settings=self._settings,
+            seed=self._seed,
+            partwise=self.method == PARTWISE,
+            keyframe=self._progress.row,
+            state=state,
+            plan=plan,
+            age=float(state[0]) - made,
+        )
+
+    # Changing the wish
 
     @property
     def keyframes(self) -> tuple[Keyframe, ...]:
@@ -182,6 +211,10 @@ class LiveSession:
             if not done.finished:
                 self._progress = KeyframeProgress(done.keyframes, done.index + 1)
 
+    def move_target(self, target: str, to: ArrayLike) -> None:
+        """Put a target of the scene at a world position (3,); it leaves its path, if it had one."""
+        self._simulation.move(target, to)
+
     def _check_place(self, index: int, count: int) -> None:
         if not 0 <= index < count:
             raise InputError(f"must be from 0 to {count - 1} (given: {index})", key="index")
@@ -194,7 +227,7 @@ class LiveSession:
         self._progress = KeyframeProgress(changed, done.index)
         if present is not None and self._progress.current is present:
             self._progress.elapsed, self._progress.held = done.elapsed, done.held
-            self._progress.closest = done.closest
+            self._progress.closest, self._progress.apart = done.closest, done.apart
 
     # The two threads
 
@@ -235,8 +268,8 @@ class LiveSession:
 
     def _simulate(self) -> None:
         """Step at the pace of the slowdown, with the newest plan."""
-        model, data = self._model, self._data
-        dt = float(model.opt.timestep)
+        simulation, data = self._simulation, self._simulation.data
+        dt = float(simulation.model.opt.timestep)
         eyes = Eyes(self.task.world, self.keyframes)
         next_step = time.perf_counter()
         while not self._stopping.is_set():
@@ -247,10 +280,8 @@ class LiveSession:
                 eyes = Eyes(self.task.world, keyframes)
             control = plan.control(data.time - made)
             self._record.add(data, control)
-            data.ctrl[:] = control
-            mujoco.mj_step(model, data)
-            mujoco.mj_forward(model, data)
-            state = state_of(model, data)
+            simulation.step(control)
+            state = simulation.state
             with self._lock:
                 self._state = state
                 if self.keyframes == eyes.keyframes and not self._progress.finished:

@@ -14,7 +14,7 @@ from gambol.partwise.settings import Settings
 from gambol.partwise.terms import KeyframeTable, watched_frames
 from gambol.rotations import Array
 from gambol.scenes import Placement, Scene, place
-from gambol.sim import unpack_state
+from gambol.sim import set_state, unpack_state
 
 _HEAD_SHARE, _TORSO_SHARE = 0.953, 0.938
 """Heights aimed at as shares of the standing pose's: the published 1.4 m and 1.2 m on the published humanoid."""
@@ -31,9 +31,8 @@ class Eyes:
         self._data = mujoco.MjData(self.model)
 
     def displacements(self, state: Array, row: int) -> Array:
-        """Vectors (P, 3) from the targets of a keyframe to its points in a full physics state."""
-        parts = unpack_state(self.model, state)
-        self._data.qpos[:], self._data.qvel[:] = parts.qpos, parts.qvel
+        """Vectors (P, 3) from the targets of a keyframe to its points in a state (nstate,)."""
+        set_state(self.model, self._data, state)
         mujoco.mj_fwdPosition(self.model, self._data)
         mujoco.mj_sensorPos(self.model, self._data)
         return self.table.displacements(self._data.sensordata[None], np.array([row]))[0]
@@ -52,7 +51,7 @@ class Outlook(Eyes):
     def improve(self, state: Array, row: int, age: float) -> float:
         """One plan from a state towards a keyframe, the last plan being ``age`` seconds old; its cost."""
         parts = unpack_state(self.model, state)
-        return self.planner.improve(parts.qpos, parts.qvel, row, age)
+        return self.planner.improve(parts.qpos, parts.qvel, row, age, act=parts.act, mocap=parts.mocap)
 
 
 def standing_heights(scene: Scene) -> tuple[float, float]:

@@ -10,14 +10,14 @@ import numpy as np
 from gambol.errors import InputError
 from gambol.goals import Keyframe
 from gambol.partwise.groups import Grouping, parts_of_actuators, parts_of_frame
-from gambol.partwise.search import candidates, chosen, recombine
+from gambol.partwise.search import candidates, chosen, recombine, shaped_noise, strides, widths
 from gambol.partwise.sensing import Senses
 from gambol.partwise.settings import Settings
 from gambol.partwise.spline import spline_matrix, spline_row
 from gambol.partwise.terms import COMMON, KeyframeTable, Rolled, concerned_parts, costs
 from gambol.rotations import Array
 from gambol.scenes import Scene
-from gambol.sim import Rollout, backend, pack_state
+from gambol.sim import Rollout, UnstableError, backend, pack_state
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,7 @@ class Planner:
         model = senses.model
         if model.nu == 0:
             raise InputError("the character has no actuators to plan for")
-        self._kept = 0 if partwise is None else len(partwise.source_groups)
-        if settings.rollouts < self._kept + 2:
-            raise InputError(f"must be at least {self._kept + 2} for this body's partitions", key="settings.rollouts")
+        self._kept = carried_count(partwise, settings)
         self._senses, self._table, self._partwise = senses, table, partwise
         self._settings, self._heights = settings, heights
         self._backend = backend("cpu", model, threads=settings.threads)
@@ -92,16 +90,20 @@ class Planner:
         steps = max(round(settings.horizon / model.opt.timestep), 1)
         self._spacing = settings.horizon / max(settings.knots - 1, 1)
         times = np.arange(steps, dtype=np.float64) * model.opt.timestep
+        self._phases = np.arange(settings.knots, dtype=np.float64)
         self._basis = spline_matrix(settings.knots, times / self._spacing)
         self._low, self._high = control_range(model)
-        self._scale = settings.noise * 0.5 * (self._high - self._low)
+        self._fresh = settings.rollouts - 1 - self._kept
+        self._width = noise_width(settings, self._fresh, self._low, self._high)
         self._out = Rollout.empty(model, settings.rollouts, steps)
         self._nominal = np.zeros((1, settings.knots, model.nu))
-        self._recombined = np.zeros((1, self._kept, settings.knots, model.nu))
+        self._carried = np.zeros((1, self._kept, settings.knots, model.nu))
         self.discarded = 0
         """Rollouts thrown away so far because the simulation went unstable."""
         self.recombined_wins = 0
         """Plans so far in which a recombined candidate was the best."""
+        self.plans = 0
+        """Plans so far."""
 
     def close(self) -> None:
         """End the planning threads."""
@@ -110,7 +112,7 @@ class Planner:
     def reset(self) -> None:
         """Forget the plan (zero torque, or the zero pose for servos) and begin the random stream anew."""
         self._rng = np.random.default_rng(self._seed)
-        self.discarded = self.recombined_wins = 0
+        self.discarded = self.recombined_wins = self.plans = 0
         rest = np.broadcast_to(np.clip(0.0, self._low, self._high), self._nominal[0].shape)
         self.resume(Plan(rest, self._spacing))
 
@@ -122,17 +124,36 @@ class Planner:
     def resume(self, plan: Plan) -> None:
         """Go on from a plan that another planner of the same body made."""
         self._nominal = plan.knots[None].copy()
-        self._recombined = np.repeat(self._nominal[:, None], self._kept, axis=1)
+        self._carried = np.repeat(self._nominal[:, None], self._kept, axis=1)
 
-    def improve(self, qpos: Array, qvel: Array, keyframe: int, age: float) -> float:
-        """One plan towards a keyframe, the last plan being ``age`` seconds old; the cost of the best candidate."""
-        settings = self._settings
-        later = spline_matrix(settings.knots, np.arange(settings.knots, dtype=np.float64) + age / self._spacing)
-        fresh = settings.rollouts - 1 - self._kept
-        noise = self._scale * self._rng.standard_normal((1, fresh, settings.knots, len(self._low)))
-        knots = candidates(later @ self._nominal, later @ self._recombined, noise, self._low, self._high)
+    def improve(
+        self,
+        qpos: Array,
+        qvel: Array,
+        keyframe: int,
+        age: float,
+        *,
+        act: Array | None = None,
+        mocap: Array | None = None,
+    ) -> float:
+        """One plan (or several rounds of it) towards a keyframe, the last being ``age`` seconds old; the best cost."""
+        start = pack_state(self._senses.model, qpos, qvel, act=act, mocap=mocap)
+        later = self._phases + age / self._spacing
+        self._shift(spline_matrix(self._settings.knots, later))
+        return [self._round(start, keyframe) for _ in range(self._settings.rounds)][-1]
+
+    def _shift(self, later: Array) -> None:
+        """Read the plan and the carried candidates from a later moment on."""
+        self._nominal, self._carried = later @ self._nominal, later @ self._carried
+
+    def _round(self, start: Array, keyframe: int) -> float:
+        settings, rng = self._settings, self._rng
+        shape = (1, self._fresh, settings.knots, len(self._low))
+        draws = rng.standard_normal(shape), rng.random((1, self._fresh, 1, len(self._low)))
+        noise = shaped_noise(*draws, self._width, settings.focus)
+        knots = candidates(self._nominal, self._carried, noise, self._low, self._high)
         controls = np.clip(self._basis @ knots[0], self._low, self._high)
-        out = self._backend.rollout(pack_state(self._senses.model, qpos, qvel), controls, out=self._out)
+        out = self._backend.rollout(start, controls, out=self._out)
         index = np.array([keyframe])
         rolled = Rolled(
             self._senses,
@@ -146,16 +167,36 @@ class Planner:
         bad = out.failed | ~np.isfinite(found[0].sum(-1))
         self.discarded += int(bad.sum())
         if bad.all():
-            raise FloatingPointError("every candidate made the simulation unstable")
-        found[0, bad] = np.inf
+            raise UnstableError("every candidate made the simulation unstable")
+        found[0, bad] = UNSTABLE_COST
         totals = found.sum(-1)
         best = np.argmin(totals, axis=1)
-        self.recombined_wins += int(best[0] > fresh)
-        self._nominal = chosen(knots, best)
+        carried = [strides(knots, totals, settings.strides)]
         if self._partwise is not None:
-            found[0, bad] = np.finfo(float).max / found.shape[-1]
-            self._recombined = recombine(knots, found, self._partwise.seen[index], self._partwise.source_groups)
+            seen, sources = self._partwise.seen[index], self._partwise.source_groups
+            carried.append(recombine(knots, found, seen, sources))
+            self.recombined_wins += int(best[0] >= settings.rollouts - len(sources))
+        self._nominal, self._carried = chosen(knots, best), np.concatenate(carried, axis=1)
+        self.plans += 1
         return float(totals[0, best[0]])
+
+
+UNSTABLE_COST = 1e9
+"""Of every pair and term of a rollout that went unstable: finite, so that sums of it can be compared."""
+
+
+def carried_count(partwise: Partwise | None, settings: Settings) -> int:
+    """How many candidates of a round come from the one before: strides, then one for each partition."""
+    count = len(settings.strides) + (0 if partwise is None else len(partwise.source_groups))
+    if settings.rollouts < count + 2:
+        hint = f"must be at least {count + 2} for this body's partitions and strides"
+        raise InputError(hint, key="settings.rollouts")
+    return count
+
+
+def noise_width(settings: Settings, fresh: int, low: Array, high: Array) -> Array:
+    """Standard deviations (fresh, nu) of the candidates' noise."""
+    return settings.noise * widths(fresh, settings.spread)[:, None] * 0.5 * (high - low)
 
 
 def control_range(model: mujoco.MjModel) -> tuple[Array, Array]:

@@ -12,11 +12,12 @@ from gambol.scenes import Scene
 
 
 class Recording:
-    """States, controls and contacts of a run."""
+    """States, controls, places of targets and contacts of a run."""
 
     def __init__(self, scene: Scene):
         self._scene = scene
-        self._rows: list[tuple[Array, Array, Array]] = []
+        self._rows: list[tuple[Array, Array, Array, Array]] = []
+        self._time = -np.inf
         self._contacts = ContactRecorder()
 
     def __len__(self) -> int:
@@ -25,10 +26,18 @@ class Recording:
     def add(self, data: mujoco.MjData, control: Array) -> None:
         """A frame, with the control that is applied from it on; everything in ``data`` must be up to date."""
         self._contacts.add(len(self._rows), self._scene.model, data, forces=True)
-        self._rows.append((data.qpos.copy(), data.qvel.copy(), control.copy()))
+        mocap = np.concatenate([data.mocap_pos, data.mocap_quat], axis=1)
+        self._rows.append((data.qpos.copy(), data.qvel.copy(), control.copy(), mocap))
+        self._time = data.time
+
+    def close(self, data: mujoco.MjData) -> None:
+        """The frame at which a run ended, unless it is there already."""
+        if data.time > self._time:
+            self.add(data, data.ctrl)
 
     def motion(self, source: Source) -> Motion:
         """The motion so far."""
-        qpos, qvel, ctrl = (np.array(column) for column in zip(*self._rows, strict=True))
+        qpos, qvel, ctrl, mocap = (np.array(column) for column in zip(*self._rows, strict=True))
         dt = float(self._scene.model.opt.timestep)
-        return Motion(self._scene, dt, qpos, qvel, ctrl, contacts=self._contacts.collected(), source=source)
+        moved = mocap if self._scene.model.nmocap else None
+        return Motion(self._scene, dt, qpos, qvel, ctrl, moved, contacts=self._contacts.collected(), source=source)

@@ -18,11 +18,19 @@ class Settings(BaseModel):
     """Seconds looked ahead."""
     knots: Annotated[int, Field(ge=1, le=50)] = 3
     """Knots of the control splines."""
-    noise: Annotated[float, Field(gt=0.0, le=2.0)] = 0.1
+    noise: Annotated[float, Field(gt=0.0, le=2.0)] = 0.15
     """Standard deviation of the knots' noise, as a share of half the control range."""
+    spread: Annotated[float, Field(ge=1.0, le=100.0)] = 2.0
+    """The noise of the candidates ranges from this much narrower to this much wider; 1: all alike, as published."""
+    focus: Annotated[float, Field(gt=0.0, le=1.0)] = 0.5
+    """Share of the actuators that a candidate varies, drawn anew for each; 1: all, as published."""
+    strides: tuple[Annotated[float, Field(gt=0.0, le=100.0)], ...] = (2.0, 4.0)
+    """Candidates that go on where the better half of the last round went, this many times as far; (): none."""
     planning_step: Annotated[float, Field(ge=0.001, le=0.05)] = 0.015
     """Seconds of a physics step while planning."""
     replan_every: Annotated[int, Field(ge=1, le=1000)] = 2
     """Simulation steps between plans."""
+    rounds: Annotated[int, Field(ge=1, le=100)] = 1
+    """Plans made each time, one upon the other."""
     threads: Annotated[int, Field(ge=1, le=1024)] | None = None
     """Threads for rollouts; all cores by default. The motion does not depend on it."""

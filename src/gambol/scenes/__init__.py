@@ -7,6 +7,20 @@ from gambol.scenes.objects import SceneObject, Solid, Spot
 from gambol.scenes.parsing import parse_objects
 from gambol.scenes.placement import Placement, place
 from gambol.scenes.scene import Frame, Scene
+from gambol.scenes.targets import Target, Waypoint
 from gambol.scenes.terrain import Terrain
 
-__all__ = ["KINDS", "Frame", "Placement", "Scene", "SceneObject", "Solid", "Spot", "Terrain", "parse_objects", "place"]
+__all__ = [
+    "KINDS",
+    "Frame",
+    "Placement",
+    "Scene",
+    "SceneObject",
+    "Solid",
+    "Spot",
+    "Target",
+    "Terrain",
+    "Waypoint",
+    "parse_objects",
+    "place",
+]

@@ -1,4 +1,4 @@
-"""Furniture with the published sizes, as parameters; props to carry or throw; markers to reach for.
+"""Furniture with the published sizes, as parameters, and props to carry or throw.
 
 ``height`` is measured as the published scenes measure it (the table below says what lies at that height), so that their
 variants are one number: an armchair of 0.12 is the short one, a table of 0.75 the tall one.
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Self
 
-import mujoco
 from pydantic import Field
 
 from gambol.scenes.objects import Length, Movable, SceneObject, Solid, Spot
+from gambol.scenes.targets import Target
 
 Height = Annotated[float, Field(gt=-1.0, le=10.0)]
 
@@ -255,30 +255,6 @@ class Stick(Movable):
     def solids(self) -> tuple[Solid, ...]:
         """A slim box: it does not roll away."""
         return (Solid("stick", "box", (0, 0, 0), (self.radius, self.length / 2, self.radius)),)
-
-
-class Target(SceneObject):
-    """A marker to reach for: nothing collides with it, and methods may move it while they run."""
-
-    kind: ClassVar[str] = "target"
-    colour: ClassVar[tuple[float, float, float]] = (0.95, 0.75, 0.20)
-    height: Annotated[float, Field(ge=0.0, le=100.0)] = 0.8
-    size: tuple[Length, Length, Length] = (0.02, 0.2, 0.2)
-
-    def elevation(self) -> float:
-        """The marker's middle is at ``height``."""
-        return self.height
-
-    def solids(self) -> tuple[Solid, ...]:
-        """The marker."""
-        x, y, z = self.size
-        return (Solid("marker", "box", (0, 0, 0), (x / 2, y / 2, z / 2)),)
-
-    def _prepare(self, body: mujoco.MjsBody, name: str) -> None:
-        body.mocap = True
-
-    def _contact(self) -> dict[str, object]:
-        return {"contype": 0, "conaffinity": 0}
 
 
 KINDS: dict[str, type[SceneObject]] = {

@@ -18,6 +18,7 @@ from gambol.characters import NAMES, Character, build, describe
 from gambol.errors import InputError, unknown_name
 from gambol.scenes.objects import SceneObject
 from gambol.scenes.parsing import parse_objects
+from gambol.scenes.targets import Target
 from gambol.scenes.terrain import NAME as GROUND
 from gambol.scenes.terrain import Terrain
 
@@ -206,6 +207,42 @@ class Scene:
     def initial_qpos(self) -> np.ndarray:
         """The compiled reference state (nq,): every character in its zero pose, objects in place."""
         return self.model.qpos0.copy()
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The objects that may be moved while a simulation runs."""
+        return tuple(name for name, thing in self.objects.items() if isinstance(thing, Target))
+
+    @property
+    def moves(self) -> bool:
+        """Whether a target follows a path of its own."""
+        return bool(self._target_routes)
+
+    def target_row(self, name: str) -> int:
+        """Which row of :meth:`target_poses` is of a target."""
+        if name not in self.targets:
+            raise unknown_name("target in this scene", name, self.targets)
+        return int(self.model.body(name).mocapid[0])
+
+    def target_poses(self, seconds: float) -> np.ndarray:
+        """Where MuJoCo's mocap bodies are (nmocap, 7: position, quaternion), targets where their paths lead them."""
+        poses = self._resting_targets.copy()
+        for row, (times, places) in self._target_routes.items():
+            poses[row, :3] = [np.interp(seconds, times, axis) for axis in places.T]
+        return poses
+
+    @cached_property
+    def _resting_targets(self) -> np.ndarray:
+        data = mujoco.MjData(self.model)
+        return np.concatenate([data.mocap_pos, data.mocap_quat], axis=1)
+
+    @cached_property
+    def _target_routes(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+        return {
+            self.target_row(name): thing.route(self.terrain.height_at)
+            for name, thing in self.objects.items()
+            if isinstance(thing, Target) and thing.path
+        }
 
 
 def _furnish_visuals(spec: mujoco.MjSpec) -> None:

@@ -6,10 +6,6 @@ failed rollout from a good one without guessing.
 
 from __future__ import annotations
 
-import contextlib
-import threading
-from collections.abc import Iterator
-
 import mujoco
 import numpy as np
 from mujoco.batch import Batch, SimulationError
@@ -17,7 +13,8 @@ from mujoco.batch import Batch, SimulationError
 from gambol.errors import InputError
 from gambol.sim.backend import LARGEST, Backend, Rollout
 from gambol.sim.cores import cores
-from gambol.sim.state import FULL_PHYSICS, Array, state_columns
+from gambol.sim.quiet import quiet
+from gambol.sim.state import STATE, Array, state_columns
 
 INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION.value
 
@@ -71,16 +68,16 @@ class CpuBackend(Backend):
         if self._batch.nsim < rollouts:
             self._batch = self._make_batch(rollouts)
         batch = self._batch
-        # Everything a state row does not hold (warm start, mocap poses, applied forces) starts as after a reset.
+        # Everything a state row does not hold (warm start, applied forces) starts as after a reset.
         batch.state[:rollouts] = self._at_reset
         batch.state[:rollouts, self._columns] = initial
         batch.warning[...] = 0
-        buffers: dict[str | int, np.ndarray] = {FULL_PHYSICS: out.states}
+        buffers: dict[str | int, np.ndarray] = {STATE: out.states}
         if out.sensors.shape[2]:
             buffers["sensordata"] = out.sensors
         ids = None if rollouts == batch.nsim else np.arange(rollouts, dtype=np.int32)
         raised: np.ndarray = np.empty(0, int)
-        with _quiet():
+        with quiet():
             try:
                 batch.rollout(steps, controls, record=tuple(buffers), ids=ids, out=buffers)  # pyright: ignore
             except SimulationError as error:
@@ -107,25 +104,3 @@ def _good_rows(states: Array, *, warned: bool) -> int:
     while good and not np.abs(states[good - 1]).max() <= LARGEST:
         good -= 1
     return good
-
-
-_quiet_lock = threading.Lock()
-_quiet_users: list[mujoco.MjLogConfig] = []
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep MuJoCo from printing and logging the warnings that end up in ``failed``."""
-    with _quiet_lock:
-        _quiet_users.append(mujoco.MjLogConfig.get())
-        silent = mujoco.MjLogConfig.get()
-        silent.logto_console = silent.logto_file = False
-        mujoco.MjLogConfig.set(silent)
-    try:
-        yield
-    finally:
-        with _quiet_lock:
-            # The setting is one for all threads: what the first user found is put back when the last one leaves.
-            found = _quiet_users.pop()
-            if not _quiet_users:
-                mujoco.MjLogConfig.set(found)

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from gambol.errors import InputError, MissingExtraError
 from gambol.sim.backend import LARGEST, Backend, Rollout
 from gambol.sim.kernels import kernels
-from gambol.sim.state import FULL_PHYSICS, Array
+from gambol.sim.state import STATE, Array
 
 
 @dataclass(frozen=True)
@@ -236,13 +236,21 @@ def _state_parts(model: mujoco.MjModel, data: Any) -> list[tuple[Any, int]]:
         (bits.mjSTATE_QVEL, data.qvel),
         (bits.mjSTATE_ACT, data.act),
         (bits.mjSTATE_HISTORY, data.history),
+        (bits.mjSTATE_MOCAP_POS, _as_columns(data.mocap_pos)),
+        (bits.mjSTATE_MOCAP_QUAT, _as_columns(data.mocap_quat)),
         (bits.mjSTATE_PLASTIC, data.plastic),
     ]
     return [
-        (part, mujoco.mj_stateSize(model, FULL_PHYSICS & (bit.value - 1)))
+        (part, mujoco.mj_stateSize(model, STATE & (bit.value - 1)))
         for bit, part in named
         if mujoco.mj_stateSize(model, bit.value)
     ]
+
+
+def _as_columns(vectors: Any) -> Any:
+    """The same memory as numbers (N, width) where a device array holds vectors (N, count)."""
+    numbers = vectors.view(float)
+    return numbers.reshape((numbers.shape[0], numbers.shape[1] * numbers.shape[2]))
 
 
 def _float32(values: ArrayLike) -> np.ndarray:

@@ -1,0 +1,1 @@
+"""The published experiments of partwise MPC, with its figures beside ours (Khoshsiyar et al. 2024)."""

@@ -1,0 +1,25 @@
+"""How much planning a published condition had, in terms that do not depend on a machine.
+
+The paper slows the world down to Γ simulated seconds a wall second while its planner plans as fast as it can. In
+lockstep the same budget is a number of plans a simulated second: we take 200 for Γ = 0.25, 100 for 0.5 and 50 for 1,
+which at simulation steps of 5 ms are plans every 1, 2 and 4 steps.
+"""
+
+from __future__ import annotations
+
+from gambol.evaluate.condition import Condition
+
+REPLAN_EVERY = {0.25: 1, 0.5: 2, 1.0: 4}
+"""Simulation steps between plans by slowdown Γ."""
+
+
+def budget(rollouts: int, slowdown: float) -> tuple[str, ...]:
+    """Overrides that give a task this many rollouts a plan and the plans of a slowdown."""
+    return f"rollouts={rollouts}", f"replan_every={REPLAN_EVERY[slowdown]}", "rounds=1"
+
+
+def spent(condition: Condition) -> dict[str, float]:
+    """Columns of a table: what a condition plans with."""
+    settings, step = condition.settings, float(condition.loaded.world.model.opt.timestep)
+    plans = settings.rounds / (settings.replan_every * step)
+    return {"rollouts": settings.rollouts, "plans a second": round(plans, 1)}

@@ -1,0 +1,119 @@
+"""Conditions × seeds become outcomes: those on disk are taken from there, the rest is done wherever there is room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gambol.errors import InputError
+from gambol.evaluate.benchmark import Request
+from gambol.evaluate.condition import Condition
+from gambol.evaluate.keeping import Shelf
+from gambol.results import Progress, ProgressListener
+from gambol.sim import check_place, executor
+
+GPU = "gpu"
+_EXECUTORS = {"local": "serial", "processes": "local"}
+"""Rollouts of one trial use every core already: ``local`` trials run one after the other. Where there are many cores,
+one trial on each is faster."""
+SHELVES = "kept"
+"""Folder of the finished trials, in that of the benchmark."""
+
+
+Alone = Callable[[Condition, int], dict[str, Any]]
+Together = Callable[[Condition, Sequence[int], ProgressListener], list[dict[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is done with one seed of a condition. Its outcome is plain data, ``wall_seconds`` among it."""
+
+    name: str
+    alone: Alone
+    together: Together | None = None
+    """All seeds as one batch on a GPU; what has no batch runs on the cores of this machine instead."""
+
+
+def wanted(conditions: Sequence[Condition], request: Request) -> list[Condition]:
+    """The conditions whose rows were asked for, with the overrides that were asked for."""
+    names = request.chosen(list(dict.fromkeys(condition.label for condition in conditions)))
+    return [
+        replace(condition, overrides=(*condition.overrides, *request.overrides))
+        for condition in conditions
+        if condition.label in names
+    ]
+
+
+class _Missing(NamedTuple):
+    """An outcome that is not known yet."""
+
+    condition: Condition
+    seed: int
+    shelf: Shelf
+
+
+def outcomes(conditions: Sequence[Condition], request: Request, experiment: Experiment) -> list[list[dict[str, Any]]]:
+    """For each condition the outcomes of seeds 0, 1, 2 …; each is on disk as soon as it is known.
+
+    Everything that can be wrong with a condition is said before the work begins.
+    """
+    check_bench_place(request.on)
+    together = experiment.together if request.on == GPU else None
+    on = "processes" if request.on == GPU else request.on
+    folder, seeds = request.folder / SHELVES, range(request.trials)
+    shelves = [Shelf(folder, condition, experiment.name, GPU if together else "cpu") for condition in conditions]
+    # by shelf, because conditions may share one
+    missing = {
+        (shelf.folder, seed): _Missing(condition, seed, shelf)
+        for condition, shelf in zip(conditions, shelves, strict=True)
+        for seed in seeds
+        if request.fresh or shelf.find(seed) is None
+    }
+    if together:
+        _in_batches(list(missing.values()), together, request.progress)
+    elif missing:
+        _one_by_one(list(missing.values()), experiment.alone, on, request.progress)
+    return [[outcome for seed in seeds if (outcome := shelf.find(seed)) is not None] for shelf in shelves]
+
+
+def check_bench_place(on: str) -> None:
+    """An error where ``on`` is no place for a benchmark."""
+    if on.startswith("ray"):
+        check_place(on)
+    elif on not in (*_EXECUTORS, GPU):
+        known = ", ".join((*_EXECUTORS, GPU, "ray", "ray://HOST:PORT"))
+        raise InputError(f"cannot run a benchmark on {on!r}", key="--on", hint=f"allowed: {known}")
+
+
+def _one_by_one(missing: Sequence[_Missing], alone: Alone, on: str, progress: ProgressListener) -> None:
+    light = {each.shelf.folder: replace(each.condition) for each in missing}  # copies travel without their worlds
+    jobs = [(alone, light[each.shelf.folder], each.seed) for each in missing]
+    with executor(_EXECUTORS.get(on, on)) as workers:
+        for done, (index, outcome) in enumerate(workers.as_completed(_job, jobs), start=1):
+            each = missing[index]
+            # its share of the machine's time, so that the times of a row add up to that of the row
+            each.shelf.keep(each.seed, {**outcome, "wall_seconds": outcome["wall_seconds"] / workers.workers})
+            progress(Progress(done / len(jobs), each.condition.label, {"trial": f"{done}/{len(jobs)}"}))
+
+
+def _job(job: tuple[Alone, Condition, int]) -> dict[str, Any]:
+    alone, condition, seed = job
+    return alone(condition, seed)
+
+
+def _in_batches(missing: Sequence[_Missing], together: Together, progress: ProgressListener) -> None:
+    """The missing seeds of a condition are one batch."""
+    rows: dict[Path, list[_Missing]] = {}
+    for each in missing:
+        rows.setdefault(each.shelf.folder, []).append(each)
+    for place, row in enumerate(rows.values()):
+        condition = row[0].condition
+
+        def listen(moment: Progress, /, place: int = place, label: str = condition.label) -> None:
+            progress(Progress((place + moment.fraction) / len(rows), f"{label}: {moment.what}", moment.figures))
+
+        ended = together(condition, [each.seed for each in row], listen)
+        for each, outcome in zip(row, ended, strict=True):
+            each.shelf.keep(each.seed, outcome)

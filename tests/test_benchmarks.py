@@ -1,0 +1,323 @@
+"""Benchmarks: what is kept is not done again, every row can be run, and tables tell what the trials said."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from PIL import Image
+
+from gambol.errors import InputError
+from gambol.evaluate import BENCHMARKS, Findings, Request, Table
+from gambol.evaluate.charts import Bars, Chart, Curves
+from gambol.evaluate.condition import Condition
+from gambol.evaluate.partwise import baseline, budget, generalise
+from gambol.evaluate.partwise.descent import descended, mean_descent
+from gambol.evaluate.partwise.table2 import TABLE_2
+from gambol.evaluate.running import Experiment, outcomes, wanted
+from gambol.evaluate.trial import TRIAL, interval, solved, summary
+from gambol.goals import load_task
+from gambol.motion import Motion
+from gambol.results import Report, Result, Status
+
+SIT = Condition("sit", "armchair/sit-down")
+TINY = ("rollouts=12", "horizon=0.06", "replan_every=10", "keyframes.0.limit=0.1")
+
+
+def twice(condition: Condition, seed: int) -> dict[str, Any]:
+    return {"value": 2 * seed, "wall_seconds": 4.0}
+
+
+class Counting:
+    """Makes outcomes and remembers for which seeds it was asked."""
+
+    def __init__(self, breaks_at: int | None = None):
+        self.seeds: list[int] = []
+        self.batches: list[list[int]] = []
+        self.breaks_at = breaks_at
+
+    def alone(self, condition: Condition, seed: int) -> dict[str, Any]:
+        if seed == self.breaks_at:
+            raise KeyboardInterrupt
+        self.seeds.append(seed)
+        return twice(condition, seed)
+
+    def together(self, condition: Condition, seeds: list[int], progress: Any) -> list[dict[str, Any]]:
+        self.batches.append(list(seeds))
+        return [twice(condition, seed) for seed in seeds]
+
+    def experiment(self) -> Experiment:
+        return Experiment("counting", self.alone, self.together)
+
+
+def test_finished_trials_are_kept_and_taken_from_there(tmp_path: Path) -> None:
+    counting = Counting()
+
+    def run(trials: int, condition: Condition = SIT, **options: Any) -> list[int]:
+        counting.seeds.clear()
+        (found,) = outcomes([condition], Request(trials, tmp_path, **options), counting.experiment())
+        assert [outcome["value"] for outcome in found] == [2 * seed for seed in range(trials)]
+        return counting.seeds
+
+    assert run(3) == [0, 1, 2]
+    assert run(3) == []
+    assert run(5) == [3, 4]
+    assert run(2) == []
+    assert run(2, fresh=True) == [0, 1]
+    assert run(2, replace(SIT, label="another name")) == []
+    assert run(2, replace(SIT, overrides=("threads=1",))) == [], "the motion does not depend on threads"
+    assert run(2, replace(SIT, overrides=("rollouts=45",))) == [], "said or by default is the same"
+    for override in ("rollouts=20", "keyframes.0.tolerance=0.2", "scene.height=0.1", "character=big-arms"):
+        assert run(2, replace(SIT, overrides=(override,))) == [0, 1]
+    assert run(2, replace(SIT, method="predictive-sampling")) == [0, 1]
+
+
+def test_what_was_finished_before_an_interrupt_is_not_lost(tmp_path: Path) -> None:
+    request = Request(4, tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        outcomes([SIT], request, Counting(breaks_at=2).experiment())
+    counting = Counting()
+    outcomes([SIT], request, counting.experiment())
+    assert counting.seeds == [2, 3]
+    (shelf,) = (tmp_path / "kept").iterdir()
+    assert sorted(path.name for path in shelf.iterdir()) == ["0.json", "1.json", "2.json", "3.json", "condition.json"]
+    assert json.loads((shelf / "condition.json").read_text())["settings"]["rollouts"] == 45
+    (shelf / "1.json").write_text("{")
+    with pytest.raises(InputError, match=r"1\.json"):
+        outcomes([SIT], request, counting.experiment())
+
+
+def test_on_a_gpu_the_missing_seeds_of_a_condition_are_one_batch(tmp_path: Path) -> None:
+    counting = Counting()
+    other = replace(SIT, label="other", overrides=("rollouts=20",))
+    outcomes([SIT], Request(2, tmp_path, on="gpu"), counting.experiment())
+    outcomes([SIT, other], Request(3, tmp_path, on="gpu"), counting.experiment())
+    assert counting.batches == [[0, 1], [2], [0, 1, 2]]
+    outcomes([SIT], Request(1, tmp_path), counting.experiment())
+    assert counting.seeds == [0], "trials of a GPU are not taken for those of a CPU"
+
+
+def test_processes_share_the_time_of_the_machine_and_stand_in_for_missing_batches(tmp_path: Path) -> None:
+    alone = Experiment("twice", twice)
+    (found,) = outcomes([SIT], Request(3, tmp_path, on="processes"), alone)
+    assert [outcome["value"] for outcome in found] == [0, 2, 4]
+    assert all(0 < outcome["wall_seconds"] <= 4.0 for outcome in found)
+    assert outcomes([SIT], Request(3, tmp_path, on="gpu"), alone) == [found]
+
+
+def test_wrong_requests_are_refused_before_the_work(tmp_path: Path) -> None:
+    counting = Counting()
+    for conditions, request in (
+        ([SIT], Request(1, tmp_path, on="mars")),
+        ([SIT, Condition("none", "armchair/none")], Request(1, tmp_path)),
+        ([SIT, replace(SIT, overrides=("rollouts=none",))], Request(1, tmp_path)),
+    ):
+        with pytest.raises(InputError):
+            outcomes(conditions, request, counting.experiment())
+    with pytest.raises(InputError, match="--rows"):
+        wanted([SIT], Request(1, tmp_path, rows=["stand"]))
+    assert counting.seeds == []
+
+
+def test_rows_are_chosen_by_parts_of_their_names_and_overrides_come_last(tmp_path: Path) -> None:
+    conditions = [Condition(name, "armchair/sit-down", ("rollouts=45",)) for name in ("sit", "stand", "stand still")]
+    (first, second) = wanted(conditions, Request(1, tmp_path, rows=["stand"], overrides=["rollouts=20"]))
+    assert (first.label, second.label) == ("stand", "stand still")
+    assert first.settings.rollouts == 20
+
+
+def test_a_real_trial_and_a_real_descent() -> None:
+    condition = Condition("tiny", "armchair/sit-down", TINY)
+    ended = solved(condition, 0)
+    assert not ended["succeeded"]
+    assert ended["seconds"] == pytest.approx(0.1, abs=0.011)
+    assert all(np.isfinite(ended[name]) for name in ("mean_cost", "recombined_share", "jerk", "control_roughness"))
+    course = descended(condition, 0)
+    assert course["times"] == pytest.approx([0.0, 0.05])
+    assert np.mean(course["costs"]) == pytest.approx(ended["mean_cost"], abs=1e-3)
+    assert not course["reached"]
+    assert json.loads(json.dumps(course)) == course
+
+
+def test_mean_descents_end_when_most_trials_have_arrived() -> None:
+    trials = [{"times": [0.0, 0.1, 0.2, 0.3][:plans], "costs": [4.0, 3.0, 2.0, 1.0][:plans]} for plans in (1, 2, 3, 4)]
+    assert mean_descent(trials) == [(0.0, 4.0, 4), (0.1, 3.0, 3), (0.2, 2.0, 2)]
+
+
+@given(some.integers(1, 200).flatmap(lambda n: some.tuples(some.integers(0, n), some.just(n))))
+def test_the_interval_holds_the_rate(counts: tuple[int, int]) -> None:
+    low, high = interval(*counts)
+    assert 0.0 <= low <= counts[0] / counts[1] + 1e-12
+    assert counts[0] / counts[1] - 1e-12 <= high <= 1.0
+
+
+def test_the_summary_of_trials() -> None:
+    def ended(seconds: float, succeeded: bool) -> dict[str, Any]:
+        return {"succeeded": succeeded, "seconds": seconds, "mean_cost": seconds, "jerk": None, "wall_seconds": 2.0}
+
+    row = summary([ended(4, True), ended(6, True), ended(9, False), ended(9, False)])
+    assert (row["trials"], row["success %"], row["wall s"]) == (4, 50.0, 8.0)
+    assert (row["mean s"], row["sd s"], row["min s"], row["max s"]) == (5.0, 1.0, 4.0, 6.0)
+    assert (row["mean cost"], row["jerk m/s³"]) == (7.0, None)
+    assert summary([ended(9, False)])["mean s"] is None
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        *(Condition(name, name) for name in TABLE_2),
+        *generalise.conditions(),
+        *baseline.conditions()[::11],
+        *baseline.descent_conditions(),
+    ],
+    ids=lambda condition: condition.label,
+)
+def test_every_row_can_be_run(condition: Condition) -> None:
+    assert condition.loaded.initial_qpos() is not None
+    assert condition.settings.rollouts >= 15
+
+
+def test_the_paper_counts_eighteen_conditions_and_slowdowns_are_plans_a_second() -> None:
+    conditions = baseline.conditions()
+    assert len({c.label for c in conditions if c.task in baseline.COUNTED}) == 18
+    assert len(conditions) == 2 * len({c.label for c in conditions}) == 2 * (18 + 6 + 2)
+    plans = {}
+    for slowdown in budget.REPLAN_EVERY:
+        rounds = Condition("", "armchair/sit-down", ("rounds=3", *budget.budget(15, slowdown)))
+        plans[slowdown] = budget.spent(rounds)
+    assert plans == {g: {"rollouts": 15, "plans a second": 50 / g} for g in (0.25, 0.5, 1.0)}
+
+
+def test_a_batch_gives_the_outcomes_of_single_trials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    batch = pytest.importorskip("gambol.partwise.batch")
+
+    class Batch:
+        def __init__(self, task: Any, settings: Any, seeds: list[int], *, method: str, keep: int):
+            assert (method, keep, settings.rollouts) == ("partwise", len(seeds), 45)
+            self.task, self.seeds = task, seeds
+
+        def run(self, progress: Any) -> list[Any]:
+            return [batch.Trial(seed > 0, 3.0, seed, 2.0, 0.4) for seed in self.seeds]
+
+        def motions(self) -> list[Motion]:
+            return [Motion(self.task.world, 0.005, np.tile(self.task.initial_qpos(), (5, 1))) for _ in self.seeds]
+
+    monkeypatch.setattr(batch, "TrialBatch", Batch)
+    (found,) = outcomes([SIT], Request(3, tmp_path, on="gpu"), TRIAL)
+    assert found[0].keys() == solved(replace(SIT, overrides=TINY), 0).keys()
+    row = summary(found)
+    assert (row["success %"], row["jerk m/s³"], row["roughness 1/s"]) == (66.7, 0.0, None)
+
+
+@pytest.fixture
+def fake_solves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Partwise always succeeds in 4 + seed seconds; plain sampling fails with seed 0 and takes twice as long."""
+    task = load_task("armchair/sit-down")
+    motion = Motion(task.world, 0.005, task.initial_qpos()[None])
+
+    def solve(task: Any, method: str, seed: int) -> Result:
+        plain = method != "partwise"
+        figures = {"mean_cost": 2.0 + plain, "recombined_share": 0.3, "jerk": 5.0, "control_roughness": 1.0 + plain}
+        status = Status.FAILED if plain and seed == 0 else Status.SUCCESS
+        return Result(motion, Report(status, task.name, method, seed, figures, (4.0 + seed) * (1 + plain), 2.0))
+
+    def descended(condition: Condition, seed: int) -> dict[str, Any]:
+        start = 10.0 if condition.solver == "partwise" else 20.0
+        return {"times": [0.0, 0.1], "costs": [start, start - seed], "reached": True, "wall_seconds": 1.0}
+
+    monkeypatch.setattr("gambol.evaluate.trial.solve", solve)
+    monkeypatch.setattr("gambol.evaluate.partwise.baseline.DESCENT", Experiment("descent", descended))
+
+
+@pytest.fixture
+def run(fake_solves: None, tmp_path: Path):
+    def run(name: str, trials: int = 3) -> Findings:
+        found = BENCHMARKS[name].run(Request(trials, tmp_path))
+        for path in found.save(tmp_path):
+            assert path.stat().st_size > 0
+        return found
+
+    return run
+
+
+def test_table2_tells_ours_beside_the_papers(run, tmp_path: Path) -> None:
+    run("partwise-table2")
+    rows = list(csv.DictReader((tmp_path / "partwise-table2.csv").open(encoding="utf-8")))
+    assert [row["task"] for row in rows] == list(TABLE_2)
+    climb = rows[-1]
+    assert (climb["success %"], climb["paper success %"], climb["mean s"], climb["paper mean s"]) == (
+        *("100.0", "75", "5.0", "11.9"),
+    )
+    assert all(float(row["plans a second"]) >= 50 and int(row["rollouts"]) > 0 for row in rows)
+    assert Image.open(tmp_path / "partwise-table2.png").width > 500
+
+
+def test_the_baseline_counts_where_partwise_is_better(run, tmp_path: Path) -> None:
+    found = run("partwise-baseline")
+    told = " ".join(found.remarks)
+    assert "lower mean cost in 18 of 18 conditions (paper: 14 of 18)" in told
+    assert "shorter motions in 18 of 18 conditions (paper: 13 of 18)" in told
+    assert "higher success in 18 of 18" in told
+    assert "bench/hand-targets, 15 rollouts, slowdown 0.5: partwise succeeds in 100.0 %" in told
+    row = found.tables["partwise-baseline"].rows[0]
+    assert (row["partwise roughness 1/s"], row["predictive-sampling roughness 1/s"]) == (1.0, 2.0)
+    assert row["wall s"] == 12.0
+    descent = found.tables["partwise-descent"].rows[0]
+    assert (descent["partwise mean cost"], descent["predictive-sampling mean cost"]) == (9.5, 19.5)
+    curves = list(csv.DictReader((tmp_path / "partwise-descent-curves.csv").open(encoding="utf-8")))
+    assert len(curves) == 3 * 2 * 2
+    assert curves[1] == {
+        **{"task": "bench/hand-targets", "method": "partwise", "seconds": "0.1", "mean cost": "9.0", "trials": "3"},
+    }
+
+
+def test_shares_and_variants(run) -> None:
+    found = run("partwise-share")
+    rows = {row["task"]: row for row in found.tables["partwise-share"].rows}
+    assert len(rows) == 8
+    assert (rows["bench/shuffle"]["recombined %"], rows["bench/shuffle"]["paper recombined %"]) == (30.0, 22.0)
+    assert all(row["rollouts"] == 90 and row["plans a second"] == 100 for row in rows.values())
+    found = run("partwise-generalise")
+    rows = [row for row in found.tables["partwise-generalise"].rows if row["variant"] == "big belly"]
+    assert len(rows) == 3
+    assert rows[0]["mass kg"] == rows[0]["paper mass kg"] == 64.95
+    assert "were performed" in found.remarks[0]
+
+
+def test_benchmarks_share_the_trials_of_the_conditions_they_share(
+    run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    run("trials")
+
+    def unexpected(*arguments: Any) -> None:
+        raise AssertionError("already done")
+
+    monkeypatch.setattr("gambol.evaluate.trial.solve", unexpected)
+    run("partwise-table2")
+    assert TRIAL.name == json.loads(next((tmp_path / "kept").rglob("condition.json")).read_text())["experiment"]
+
+
+def test_tables_show_cells_put_together_and_leave_unknown_ones_empty() -> None:
+    shown = {"task": "{task}", "s": "{mean s} ± {sd s}"}
+    table = Table("t", [{"task": "[sit]", "mean s": 4.0, "sd s": None}, {"task": "stand", "mean s": None}], shown)
+    cells = [list(column.cells) for column in table.as_rich().columns]
+    assert cells == [[r"\[sit]", "stand"], ["4.0 ± –", ""]]
+    assert [column.header for column in Table("t", table.rows).as_rich().columns] == ["task", "mean s", "sd s"]
+
+
+def test_charts_draw_what_is_known(tmp_path: Path) -> None:
+    bars = Bars("%", ["a", "b"], {"ours": [None, 50.0], "paper": [100.0, 0.0]}, 100, {"ours": [None, 5.0]})
+    empty = Curves("nothing", "s", {"one": ([], [])})
+    chart = Chart([bars, empty, Curves("cost", "s", {"one": ([0.0, 1.0], [2.0, 1.0])})], "all")
+    chart.save(tmp_path / "chart.png")
+    colours = Image.open(tmp_path / "chart.png").convert("RGB").getcolors(100_000)
+    assert {(31, 95, 168), (224, 138, 30)} <= {colour for _, colour in colours or ()}
+    without = Chart([replace(bars, series={"ours": [None, None]}, spreads={})]).image()
+    assert without.size[0] > 0
