@@ -227,9 +227,11 @@ def test_all_published_strategies_are_read_and_fit_their_scenes() -> None:
 def test_keyframes_of_other_tasks_can_be_used(tmp_path: Path) -> None:
     sit = load_task("armchair/sit-down").keyframes
     rise = load_task("armchair/stand-up").keyframes
-    assert sit is not None and rise is not None
+    assert sit is not None
+    assert rise is not None
     both = load_task("armchair/stand-sit-stand", ["keyframes.5.tolerance=0.7"]).keyframes
-    assert both is not None and both[:5] == (*sit, *rise[:3])
+    assert both is not None
+    assert both[:5] == (*sit, *rise[:3])
     assert both[5].tolerance == 0.7
     (tmp_path / "sit.yaml").write_text("scene: armchair\nkeyframes: [{use: armchair/sit-down}]\n", encoding="utf-8")
     wish = {"use": str(tmp_path / "sit.yaml"), "only": ["lean back"], "mirror": True, "repeat": 2}

@@ -3,61 +3,83 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from gambol.errors import InputError
 from gambol.evaluate.benchmark import Findings, Request, Table
 from gambol.front import check
-from gambol.goals import load_task
+from gambol.goals import Task, load_task
+from gambol.partwise.batch import TrialBatch
 from gambol.partwise.method import PARTWISE
-from gambol.partwise.outlook import standing_heights
-from gambol.partwise.planner import Partwise, Planner
-from gambol.partwise.sensing import instrument
-from gambol.partwise.terms import KeyframeTable, watched_frames
+from gambol.partwise.outlook import Outlook
+from gambol.partwise.settings import Settings
 from gambol.results import Progress
 from gambol.sim import Rollout, backend, pack_state
 
 TASK = "armchair/stand-sit-stand"
+GPU_TRIALS = 100
 
 
 def planning(request: Request) -> Findings:
-    """Median seconds of whole plans and of bare rollouts of the same size, interleaved so that noise hits both."""
-    if request.on != "local":
-        raise InputError("times are taken on this machine alone", key="--on")
+    """Median seconds of whole plans and of the same rollouts without the rest; on a GPU for a batch of trials."""
+    if request.on not in ("local", "gpu"):
+        raise InputError("times are taken on this machine alone: local or gpu", key="--on")
     request.chosen([TASK])
     task = load_task(TASK, request.overrides)
     settings = check(task, PARTWISE)[1]
-    keyframes = task.keyframes
-    if keyframes is None:
+    row = _on_gpu(task, settings, request) if request.on == "gpu" else _on_cpu(task, settings, request)
+    return Findings({"planning": Table(f"A plan beside its bare rollouts ({TASK}, median of {request.trials})", [row])})
+
+
+def _on_cpu(task: Task, settings: Settings, request: Request) -> dict[str, Any]:
+    """Whole plans and bare rollouts of the same controls in turn, so that noise hits both."""
+    if task.keyframes is None:
         raise InputError("this benchmark plans for contact keyframes", file=task.file)
-    senses = instrument(task.world, watched_frames(keyframes), timestep=settings.planning_step)
-    table = KeyframeTable.of(keyframes, senses)
-    qpos, qvel = task.initial_qpos(), np.zeros(senses.model.nv)
-    parts = Partwise.of(task.world, keyframes, table)
-    planner = Planner(senses, table, parts, settings, standing_heights(task.world), seed=0)
+    outlook = Outlook(task.world, task.keyframes, settings, 0, partwise=True)
+    planner, model = outlook.planner, outlook.planner.model
     planner.reset()
-    steps = round(settings.horizon / settings.planning_step)
-    controls = np.zeros((settings.rollouts, steps, senses.model.nu))
-    state, out = pack_state(senses.model, qpos, qvel), Rollout.empty(senses.model, settings.rollouts, steps)
+    start = pack_state(model, task.initial_qpos(), np.zeros(model.nv))
+    out = Rollout.empty(model, *planner.controls.shape[:2])
     whole, bare = [], []
-    with backend("cpu", senses.model) as rollouts:
+    with backend("cpu", model, threads=settings.threads) as rollouts:
         for trial in range(request.trials):
             request.progress(Progress(trial / request.trials, "planning"))
             began = time.perf_counter()
-            planner.improve(qpos, qvel, 0, 0.01)
+            outlook.improve(start, 0, 0.01)
             middle = time.perf_counter()
-            rollouts.rollout(state, controls, out=out)
+            rollouts.rollout(start, planner.controls, out=out)
             bare.append(time.perf_counter() - middle)
             whole.append(middle - began)
     planner.close()
+    return _row(1, settings, whole, bare)
+
+
+def _on_gpu(task: Task, settings: Settings, request: Request) -> dict[str, Any]:
+    """Rounds of a batch after the first, which compiles."""
+    batch = TrialBatch(task, settings, range(GPU_TRIALS))
+    batch.advance()
+    whole, bare = [], []
+    for trial in range(request.trials):
+        request.progress(Progress(trial / request.trials, "planning"))
+        before = replace(batch.pace)
+        batch.advance()
+        plans = batch.pace.plans - before.plans
+        whole.append((batch.pace.planning - before.planning) / plans)
+        bare.append((batch.pace.rollouts - before.rollouts) / plans)
+    return _row(GPU_TRIALS, settings, whole, bare)
+
+
+def _row(trials: int, settings: Settings, whole: list[float], bare: list[float]) -> dict[str, Any]:
     plan, roll = float(np.median(whole)), float(np.median(bare))
-    row = {
+    return {
+        "trials at once": trials,
         "rollouts": settings.rollouts,
-        "steps": steps,
+        "steps": round(settings.horizon / settings.planning_step),
         "plan ms": round(1e3 * plan, 2),
         "bare rollouts ms": round(1e3 * roll, 2),
         "ratio": round(plan / roll, 3),
         "plans per second": round(1 / plan, 1),
     }
-    return Findings({"planning": Table(f"A plan beside its bare rollouts ({TASK}, median of {request.trials})", [row])})

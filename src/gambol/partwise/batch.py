@@ -45,6 +45,17 @@ class Trial:
     recombined_share: float
 
 
+@dataclass
+class Pace:
+    """Wall seconds of a batch so far, the waiting for the device included."""
+
+    plans: int = 0
+    planning: float = 0.0
+    rollouts: float = 0.0
+    """Of the planning, what its bare rollouts took."""
+    simulation: float = 0.0
+
+
 class _Course(NamedTuple):
     """Where every trial stands in its keyframes; all (B,)."""
 
@@ -108,7 +119,9 @@ class TrialBatch:
         zeros = jnp.zeros(self._trials, jnp.float32)
         whole = jnp.zeros(self._trials, jnp.int32)
         self._course = _Course(whole, zeros, zeros, zeros > 1, zeros + jnp.inf, zeros, whole, whole)
-        self._recorded: list[Array] = []
+        self._recorded: list[tuple[Array, ...]] = []
+        self._now = 0.0
+        self.pace = Pace()
         self._latest: dict[int, Any] = {}
 
     def _prepare(self, table: KeyframeTable, parts: Partwise | None) -> None:
@@ -177,7 +190,7 @@ class TrialBatch:
             found = jnp.where(bad[..., None], UNSTABLE_COST, found)
             totals = found.sum(-1)
             best = jnp.argmin(totals, axis=1)
-            nominal = chosen(tried, best)
+            nominal = chosen(tried, best, settings.smoothing)
             made = [strides(tried, totals, settings.strides).astype(tried.dtype)]
             if seen is not None:
                 made.append(recombine(tried, found, seen[index], sources))
@@ -216,11 +229,10 @@ class TrialBatch:
     def run(self, progress: ProgressListener, *, wall_limit: float | None = None) -> list[Trial]:
         """Perform all trials to their ends; ``wall_limit`` seconds at most, what still runs then has failed."""
         jax, began = self._jax, time.perf_counter()
-        dt = float(self._model.opt.timestep)
         longest = sum(k.limit for k in self._keyframes) + 1.0
-        rounds = int(longest / (dt * self.settings.replan_every)) + 1
-        for turn in range(rounds):
-            self._round(turn * self.settings.replan_every * dt)
+        turns = int(longest / (float(self._model.opt.timestep) * self.settings.replan_every)) + 1
+        for turn in range(turns):
+            self.advance()
             if turn % 20 == 19:
                 for out in self._latest.values():
                     out.check()
@@ -234,23 +246,34 @@ class TrialBatch:
                     break
         return self._outcomes()
 
-    def _round(self, now: float) -> None:
+    def advance(self) -> None:
         """Plans for every trial and the simulation steps until the next."""
-        jax = self._jax
-        self._place_targets(now)
+        jax, pace = self._jax, self.pace
+        began = time.perf_counter()
+        self._place_targets(self._now)
         self._nominal, self._carried = self._later(self._nominal, self._carried)
-        controls = None
+        controls: Any = None
         for _ in range(self.settings.rounds):
             self._keys, tried, rows, starts = self._propose(self._keys, self._nominal, self._carried, self._state)
+            jax.block_until_ready((rows, starts))
+            rolling = time.perf_counter()
             out = self._rolled(self._planner, starts, rows)
+            pace.rollouts += time.perf_counter() - rolling
             self._nominal, self._carried, controls, self._course = self._select(tried, rows, *out, self._course)
+        jax.block_until_ready(controls)
+        acting = time.perf_counter()
         states, sensors, _ = self._rolled(self._world, self._state, controls)
         # copies: the arrays of the simulation are written over in the next round
-        self._state = self._jax.numpy.array(states[:, -1])
-        self._course = self._advance(sensors, self._course, now)
+        self._state = jax.numpy.array(states[:, -1])
+        self._course = self._advance(sensors, self._course, self._now)
         if self._keep:
-            self._recorded.append(np.array(jax.device_get(states[: self._keep])))
+            kept = (part[: self._keep] for part in (states, controls))
+            self._recorded.append(tuple(np.array(part) for part in jax.device_get(tuple(kept))))
         jax.block_until_ready((self._course, self._state))
+        self._now += self.settings.replan_every * float(self._model.opt.timestep)
+        pace.plans += self.settings.rounds
+        pace.planning += acting - began
+        pace.simulation += time.perf_counter() - acting
 
     def _place_targets(self, now: float) -> None:
         """Targets with paths go on once a round, whatever the simulation steps in it."""
@@ -260,9 +283,8 @@ class TrialBatch:
             self._state = self._state.at[:, self._target_columns].set(row.astype(np.float32))
 
     def _rolled(self, engine: Any, starts: Any, controls: Any) -> tuple[Any, Any, Any]:
-        """Rollouts on the device, as JAX arrays; each library waits for the other before it reads."""
-        jax, wp = self._jax, self._wp
-        jax.block_until_ready((starts, controls))
+        """Rollouts on the device, as JAX arrays that are ready to be read; so must be those given."""
+        wp = self._wp
         out = engine.rollout_device(wp.from_jax(starts), wp.from_jax(controls))
         wp.synchronize_device(engine.device)
         self._latest[id(engine)] = out
@@ -284,7 +306,7 @@ class TrialBatch:
 
     def motions(self) -> list[Motion]:
         """The motions of the first ``keep`` trials, each up to its end."""
-        states = np.concatenate(self._recorded, axis=1).astype(float)
+        states, controls = (np.concatenate(parts, axis=1).astype(float) for parts in zip(*self._recorded, strict=True))
         dt = float(self._model.opt.timestep)
         ends = np.asarray(self._jax.device_get(self._course.ended))
         found = []
@@ -293,5 +315,6 @@ class TrialBatch:
             parts = unpack_state(self._model, states[b, :frames])
             mocap = parts.mocap if self._model.nmocap else None
             source = Source.now(method=self.method, task=self.task.name, notes="one of a batch of trials on a GPU")
-            found.append(Motion(self.task.world, dt, parts.qpos, parts.qvel, mocap=mocap, source=source))
+            ctrl = np.concatenate([controls[b, 1:frames], controls[b, frames - 1 : frames]])
+            found.append(Motion(self.task.world, dt, parts.qpos, parts.qvel, ctrl, mocap=mocap, source=source))
         return found

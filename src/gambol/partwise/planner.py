@@ -98,12 +98,19 @@ class Planner:
         self._out = Rollout.empty(model, settings.rollouts, steps)
         self._nominal = np.zeros((1, settings.knots, model.nu))
         self._carried = np.zeros((1, self._kept, settings.knots, model.nu))
+        self.controls = np.zeros((settings.rollouts, steps, model.nu))
+        """What the last plan tried, over time."""
         self.discarded = 0
         """Rollouts thrown away so far because the simulation went unstable."""
         self.recombined_wins = 0
         """Plans so far in which a recombined candidate was the best."""
         self.plans = 0
         """Plans so far."""
+
+    @property
+    def model(self) -> mujoco.MjModel:
+        """What candidates are rolled out in."""
+        return self._senses.model
 
     def close(self) -> None:
         """End the planning threads."""
@@ -152,7 +159,7 @@ class Planner:
         draws = rng.standard_normal(shape), rng.random((1, self._fresh, 1, len(self._low)))
         noise = shaped_noise(*draws, self._width, settings.focus)
         knots = candidates(self._nominal, self._carried, noise, self._low, self._high)
-        controls = np.clip(self._basis @ knots[0], self._low, self._high)
+        self.controls = controls = np.clip(self._basis @ knots[0], self._low, self._high)
         out = self._backend.rollout(start, controls, out=self._out)
         index = np.array([keyframe])
         rolled = Rolled(
@@ -176,7 +183,7 @@ class Planner:
             seen, sources = self._partwise.seen[index], self._partwise.source_groups
             carried.append(recombine(knots, found, seen, sources))
             self.recombined_wins += int(best[0] >= settings.rollouts - len(sources))
-        self._nominal, self._carried = chosen(knots, best), np.concatenate(carried, axis=1)
+        self._nominal, self._carried = chosen(knots, best, settings.smoothing), np.concatenate(carried, axis=1)
         self.plans += 1
         return float(totals[0, best[0]])
 

@@ -32,9 +32,10 @@ def candidates(nominal: Array, carried: Array, noise: Array, low: Array, high: A
     return xp.clip(xp.concat([nominal[:, None], nominal[:, None] + noise, carried], axis=1), low, high)
 
 
-def chosen(knots: Array, index: Array) -> Array:
-    """The candidates (B, K, nu) that ``index`` (B,) points at."""
-    return namespace(knots).take_along_axis(knots, index[:, None, None, None], axis=1)[:, 0]
+def chosen(knots: Array, index: Array, smoothing: float) -> Array:
+    """The candidates (B, K, nu) that ``index`` (B,) points at, mixed with the nominal ones (the first)."""
+    best = namespace(knots).take_along_axis(knots, index[:, None, None, None], axis=1)[:, 0]
+    return (1.0 - smoothing) * best + smoothing * knots[:, 0]
 
 
 def recombine(knots: Array, costs: Array, seen: Any, source_groups: Any) -> Array:
