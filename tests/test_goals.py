@@ -259,3 +259,21 @@ def test_wrong_uses_of_keyframes_are_told(tmp_path: Path) -> None:
     (tmp_path / "w.yaml").write_text("windows: [{objectives: [{term: x}]}]\n", encoding="utf-8")
     with pytest.raises(InputError, match="has no keyframes"):
         load_task({"keyframes": [{"use": str(tmp_path / "w.yaml")}]})
+
+
+def test_what_keyframes_share_is_said_once() -> None:
+    first, second = {"pairs": [{"body": "pelvis"}]}, {"pairs": [{"body": "torso"}], "limit": 9, "weights": {"facing": 1}}
+    shared = {"style": "sitting", "tolerance": 0.1, "limit": 7, "weights": {"contact": 50, "facing": 3}}
+    given = load_task({"each_keyframe": shared, "keyframes": [first, second, {"use": "armchair/sit-down"}]}).keyframes
+    assert given is not None
+    assert [k.tolerance for k in given[:2]] == [0.1, 0.1]
+    assert [k.limit for k in given[:2]] == [7, 9]
+    assert [(k.weights.contact, k.weights.facing) for k in given[:2]] == [(50, 3), (50, 1)]
+    assert given[2:] == load_task("armchair/sit-down").keyframes
+    for wrong, told in (
+        ({"each_keyframe": 3, "keyframes": [first]}, "each_keyframe: must be a mapping"),
+        ({"each_keyframe": {"tolerence": 1}, "keyframes": [first]}, "each_keyframe: no key of a keyframe named"),
+        ({"each_keyframe": {"limit": 1}, "windows": [{"objectives": [{"term": "x"}]}]}, "there are no keyframes"),
+    ):
+        with pytest.raises(InputError, match=told):
+            load_task(wrong)

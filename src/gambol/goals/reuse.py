@@ -1,4 +1,4 @@
-"""Keyframes taken from other tasks: ``- use: armchair/sit-down`` in place of a keyframe."""
+"""Shorter lists of keyframes: what they share is said once, and other tasks' keyframes can be used."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ from gambol.errors import InputError, unknown_name
 from gambol.goals.keyframes import Keyframe, mirror, repeat, reverse
 from gambol.goals.model import GoalModel, Name
 from gambol.validation import explained
+
+
+SHARED = "each_keyframe"
+"""The key of a task file under which stands what its keyframes share."""
 
 
 class Reuse(GoalModel):
@@ -37,21 +41,49 @@ class Reuse(GoalModel):
         return repeat(reverse(taken) if self.reverse else taken, self.repeat)
 
 
-def expanded(items: Any, keyframes_of: Callable[[str], Sequence[Keyframe]]) -> Any:
-    """A task file's list of keyframes with every ``use`` replaced by the keyframes it stands for, as plain data."""
-    if not isinstance(items, list):
-        return items
-    plain: list[Any] = []
-    for place, item in enumerate(cast("list[Any]", items)):
-        if not (isinstance(item, dict) and "use" in item):
-            plain.append(item)
-            continue
-        key = f"keyframes.{place}"
-        try:
-            wish = Reuse(**cast("dict[str, Any]", item))
-            plain += [keyframe.in_file() for keyframe in wish.keyframes(keyframes_of(wish.use))]
-        except ValidationError as error:
-            raise explained(error).within(key=key) from None
-        except InputError as error:
-            raise error.within(key=key) from None
+def expanded(data: dict[str, Any], keyframes_of: Callable[[str], Sequence[Keyframe]]) -> dict[str, Any]:
+    """Task data in which every keyframe stands for itself: ``use`` replaced by the keyframes it means, and what
+    ``each_keyframe`` says put into all others that do not say it themselves.
+    """
+    shared, plain = _shared(data), {key: value for key, value in data.items() if key != SHARED}
+    items = plain.get("keyframes")
+    if isinstance(items, list):
+        plain["keyframes"] = [
+            keyframe
+            for place, item in enumerate(cast("list[Any]", items))
+            for keyframe in _meant(item, f"keyframes.{place}", shared, keyframes_of)
+        ]
     return plain
+
+
+def _shared(data: dict[str, Any]) -> dict[str, Any]:
+    shared = data.get(SHARED, {})
+    if not isinstance(shared, dict):
+        raise InputError("must be a mapping of what keyframes share", key=SHARED)
+    if shared and "keyframes" not in data:
+        raise InputError("there are no keyframes", key=SHARED)
+    fields = sorted(Keyframe.model_fields)
+    for key in cast("dict[Any, Any]", shared):
+        if key not in fields:
+            raise unknown_name("key of a keyframe", str(key), fields, key=SHARED)
+    return cast("dict[str, Any]", shared)
+
+
+def _meant(
+    item: Any, key: str, shared: dict[str, Any], keyframes_of: Callable[[str], Sequence[Keyframe]]
+) -> list[Any]:
+    """The keyframes, as plain data, that an entry of the list stands for; what is no keyframe at all stays as it is."""
+    if not isinstance(item, dict):
+        return [item]
+    given = cast("dict[str, Any]", item)
+    if "use" not in given:
+        both = (shared.get("weights"), given.get("weights"))
+        merged = {"weights": {**both[0], **both[1]}} if all(isinstance(part, dict) for part in both) else {}
+        return [{**shared, **given, **merged}]
+    try:
+        wish = Reuse(**given)
+        return [keyframe.in_file() for keyframe in wish.keyframes(keyframes_of(wish.use))]
+    except ValidationError as error:
+        raise explained(error).within(key=key) from None
+    except InputError as error:
+        raise error.within(key=key) from None

@@ -171,9 +171,7 @@ def _loaded(source: str | Path | Mapping[str, Any], overrides: Sequence[str], us
         return other.keyframes
 
     try:
-        if "keyframes" in data:
-            data["keyframes"] = expanded(data["keyframes"], keyframes_of)
-        return Task(**{**apply_overrides(data, overrides), "file": file})
+        return Task(**{**apply_overrides(expanded(data, keyframes_of), overrides), "file": file})
     except ValidationError as error:
         raise explained(error, file=file) from None
     except TypeError as error:

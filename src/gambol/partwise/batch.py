@@ -29,8 +29,8 @@ from gambol.partwise.terms import KeyframeTable, Rolled, costs, watched_frames
 from gambol.results import Progress, ProgressListener
 from gambol.rotations import Array
 from gambol.sim import backend, pack_state, unpack_state
+from gambol.sim.gpu import DeviceRollout
 from gambol.sim.state import MOCAP, columns_of
-
 
 @dataclass(frozen=True)
 class Trial:
@@ -122,7 +122,6 @@ class TrialBatch:
         self._recorded: list[tuple[Array, ...]] = []
         self._now = 0.0
         self.pace = Pace()
-        self._latest: dict[int, Any] = {}
 
     def _prepare(self, table: KeyframeTable, parts: Partwise | None) -> None:
         """Compile the three pieces of a round for this task's shapes."""
@@ -172,7 +171,9 @@ class TrialBatch:
             return keys, tried, rows, jnp.repeat(state, settings.rollouts, axis=0)
 
         @jax.jit
-        def select(tried: Any, rows: Any, states: Any, sensors: Any, failed: Any, course: _Course) -> tuple[Any, ...]:
+        def select(
+            tried: Any, rows: Any, states: Any, sensors: Any, failed: Any, overflowed: Any, course: _Course
+        ) -> tuple[Any, ...]:
             def by_trial(array: Any) -> Any:
                 return array.reshape(-1, settings.rollouts, *array.shape[1:])
 
@@ -186,7 +187,7 @@ class TrialBatch:
                 heights,
             )
             found = costs(rolled, device_table, index)
-            bad = by_trial(failed) | ~jnp.isfinite(found.sum(-1))
+            bad = by_trial(failed | (overflowed != 0)) | ~jnp.isfinite(found.sum(-1))
             found = jnp.where(bad[..., None], UNSTABLE_COST, found)
             totals = found.sum(-1)
             best = jnp.argmin(totals, axis=1)
@@ -232,10 +233,9 @@ class TrialBatch:
         longest = sum(k.limit for k in self._keyframes) + 1.0
         turns = int(longest / (float(self._model.opt.timestep) * self.settings.replan_every)) + 1
         for turn in range(turns):
-            self.advance()
+            acted = self.advance()
             if turn % 20 == 19:
-                for out in self._latest.values():
-                    out.check()
+                acted.check()
                 index, failed = (np.asarray(a) for a in jax.device_get((self._course.index, self._course.failed)))
                 over = failed | (index >= len(self._keyframes))
                 spent = time.perf_counter() - began
@@ -246,8 +246,8 @@ class TrialBatch:
                     break
         return self._outcomes()
 
-    def advance(self) -> None:
-        """Plans for every trial and the simulation steps until the next."""
+    def advance(self) -> DeviceRollout:
+        """Plans for every trial and the simulation steps until the next, which are returned."""
         jax, pace = self._jax, self.pace
         began = time.perf_counter()
         self._place_targets(self._now)
@@ -259,10 +259,12 @@ class TrialBatch:
             rolling = time.perf_counter()
             out = self._rolled(self._planner, starts, rows)
             pace.rollouts += time.perf_counter() - rolling
-            self._nominal, self._carried, controls, self._course = self._select(tried, rows, *out, self._course)
+            sensed = self._jax_arrays(out.states, out.sensors, out.failed, out.overflowed)
+            self._nominal, self._carried, controls, self._course = self._select(tried, rows, *sensed, self._course)
         jax.block_until_ready(controls)
         acting = time.perf_counter()
-        states, sensors, _ = self._rolled(self._world, self._state, controls)
+        acted = self._rolled(self._world, self._state, controls)
+        states, sensors = self._jax_arrays(acted.states, acted.sensors)
         # copies: the arrays of the simulation are written over in the next round
         self._state = jax.numpy.array(states[:, -1])
         self._course = self._advance(sensors, self._course, self._now)
@@ -274,6 +276,7 @@ class TrialBatch:
         pace.plans += self.settings.rounds
         pace.planning += acting - began
         pace.simulation += time.perf_counter() - acting
+        return acted
 
     def _place_targets(self, now: float) -> None:
         """Targets with paths go on once a round, whatever the simulation steps in it."""
@@ -282,13 +285,14 @@ class TrialBatch:
             row = pack_state(model, model.qpos0, np.zeros(model.nv), mocap=poses)[self._target_columns]
             self._state = self._state.at[:, self._target_columns].set(row.astype(np.float32))
 
-    def _rolled(self, engine: Any, starts: Any, controls: Any) -> tuple[Any, Any, Any]:
-        """Rollouts on the device, as JAX arrays that are ready to be read; so must be those given."""
-        wp = self._wp
-        out = engine.rollout_device(wp.from_jax(starts), wp.from_jax(controls))
-        wp.synchronize_device(engine.device)
-        self._latest[id(engine)] = out
-        return wp.to_jax(out.states), wp.to_jax(out.sensors), wp.to_jax(out.failed)
+    def _rolled(self, engine: Any, starts: Any, controls: Any) -> DeviceRollout:
+        """Rollouts on the device of arrays that are ready to be read; so is the result."""
+        out = engine.rollout_device(self._wp.from_jax(starts), self._wp.from_jax(controls))
+        self._wp.synchronize_device(engine.device)
+        return out
+
+    def _jax_arrays(self, *arrays: Any) -> list[Any]:
+        return [self._wp.to_jax(array) for array in arrays]
 
     def _outcomes(self) -> list[Trial]:
         course = _Course(*(np.asarray(part) for part in self._jax.device_get(self._course)))
