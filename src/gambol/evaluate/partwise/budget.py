@@ -13,9 +13,13 @@ REPLAN_EVERY = {0.25: 1, 0.5: 2, 1.0: 4}
 """Simulation steps between plans by slowdown Γ."""
 
 
+PUBLISHED_SEARCH = "noise=0.1", "spread=1", "focus=1", "strides=[]", "smoothing=0"
+"""Overrides that search as the paper does: every candidate varies every actuator alike. It does not give its noise."""
+
+
 def budget(rollouts: int, slowdown: float) -> tuple[str, ...]:
-    """Overrides that give a task this many rollouts a plan and the plans of a slowdown."""
-    return f"rollouts={rollouts}", f"replan_every={REPLAN_EVERY[slowdown]}", "rounds=1"
+    """Overrides that give a task this many rollouts a plan, the plans of a slowdown, and the published search."""
+    return f"rollouts={rollouts}", f"replan_every={REPLAN_EVERY[slowdown]}", "rounds=1", *PUBLISHED_SEARCH
 
 
 def spent(condition: Condition) -> dict[str, float]:
