@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from gambol.errors import InputError, unknown_name
 from gambol.goals import Task, load_task
-from gambol.results import Controller, ProgressListener, Result, silent
+from gambol.goals.success import judged
+from gambol.results import Controller, ProgressListener, Result, Status, silent
 from gambol.sim import check_place, executor
 from gambol.validation import explained
 
@@ -64,6 +65,14 @@ METHODS: dict[str, Method] = {
             "gambol.partwise.method:solve_plain",
             controller="gambol.partwise.method:plain_controller",
             reference="Howell et al. 2022, Predictive Sampling: Real-time Behaviour Synthesis with MuJoCo",
+        ),
+        Method(
+            "spacetime",
+            "optimises half-second windows of motion one after the other by CMA-ES, from a few simple objectives",
+            ("windows",),
+            "gambol.spacetime.settings:Settings",
+            "gambol.spacetime.method:solve",
+            reference="Al Borno, de Lasa, Hertzmann 2013, Trajectory Optimization for Full-Body Movements",
         ),
     )
 }
@@ -142,7 +151,19 @@ def _settings(method: Method, task: Task) -> Any:
 
 def _run(job: tuple[Task, str, Any, int], progress: ProgressListener = silent) -> Result:
     task, address, settings, seed = job
-    return _at(address)(task, settings, seed, progress)
+    result: Result = _at(address)(task, settings, seed, progress)
+    return _judged(task, result) if task.success else result
+
+
+def _judged(task: Task, result: Result) -> Result:
+    """The result with the feats that the task's success is stated in; a motion that misses one has not succeeded."""
+    feats, missed = judged(task.success, result.motion)
+    report = replace(result.report, figures={**result.report.figures, "feats": feats})
+    if report.succeeded and missed:
+        advice = f"{missed}. Try another --seed or more search (see the settings of {report.method})"
+        report = replace(report, status=Status.FAILED, advice=advice)
+    motion = replace(result.motion, source=replace(result.motion.source, figures=report.figures))
+    return replace(result, motion=motion, report=report)
 
 
 def _at(address: str) -> Any:

@@ -11,7 +11,7 @@ from gambol.goals.yaml import parse_value
 from gambol.scenes.furniture import KINDS
 from gambol.scenes.terrain import NAME as GROUND
 
-_TOP = ("name", "summary", "scene", "character", "characters", "start", "method", "settings")
+_TOP = ("name", "summary", "scene", "character", "characters", "start", "method", "success", "settings")
 DEFAULT_CHARACTER = "humanoid"
 GOALS = ("keyframes", "windows", "behaviour", "partial", "track")
 """The keys under which a task may say what is wished for; each task has exactly one."""

@@ -12,7 +12,6 @@ from gambol.goals.keyframes import Keyframe, mirror, repeat, reverse
 from gambol.goals.model import GoalModel, Name
 from gambol.validation import explained
 
-
 SHARED = "each_keyframe"
 """The key of a task file under which stands what its keyframes share."""
 
@@ -69,9 +68,7 @@ def _shared(data: dict[str, Any]) -> dict[str, Any]:
     return cast("dict[str, Any]", shared)
 
 
-def _meant(
-    item: Any, key: str, shared: dict[str, Any], keyframes_of: Callable[[str], Sequence[Keyframe]]
-) -> list[Any]:
+def _meant(item: Any, key: str, shared: dict[str, Any], keyframes_of: Callable[[str], Sequence[Keyframe]]) -> list[Any]:
     """The keyframes, as plain data, that an entry of the list stands for; what is no keyframe at all stays as it is."""
     if not isinstance(item, dict):
         return [item]

@@ -20,6 +20,7 @@ from gambol.goals.model import GoalModel, Name, Text
 from gambol.goals.overrides import DEFAULT_CHARACTER, GOALS, apply_overrides
 from gambol.goals.partial import Partial
 from gambol.goals.reuse import expanded
+from gambol.goals.success import Criterion
 from gambol.goals.tracking import Track
 from gambol.goals.windows import Window
 from gambol.goals.yaml import read_yaml
@@ -47,6 +48,8 @@ class Task(GoalModel):
     behaviour: Behaviour | None = None
     partial: Partial | None = None
     track: Track | None = None
+    success: Annotated[tuple[Criterion, ...], Field(max_length=50)] = ()
+    """What must be true of the motion for the task to have succeeded, beside what the method itself demands."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """Settings of the method; each method says which it knows."""
     file: Annotated[str | None, Field(exclude=True)] = None

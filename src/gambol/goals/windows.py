@@ -27,4 +27,6 @@ class Window(GoalModel):
     """Seconds."""
     symmetric: bool = False
     """Left and right move alike."""
+    coupled_arms: bool = False
+    """Arms swing with the legs."""
     objectives: Annotated[tuple[Objective, ...], Field(min_length=1, max_length=100)]

@@ -24,13 +24,14 @@ from gambol.partwise.planner import UNSTABLE_COST, Partwise, carried_count, cont
 from gambol.partwise.search import candidates, chosen, recombine, shaped_noise, strides
 from gambol.partwise.sensing import instrument
 from gambol.partwise.settings import Settings
-from gambol.partwise.spline import spline_matrix
 from gambol.partwise.terms import KeyframeTable, Rolled, costs, watched_frames
 from gambol.results import Progress, ProgressListener
 from gambol.rotations import Array
 from gambol.sim import backend, pack_state, unpack_state
 from gambol.sim.gpu import DeviceRollout
 from gambol.sim.state import MOCAP, columns_of
+from gambol.splines import spline_matrix
+
 
 @dataclass(frozen=True)
 class Trial:

@@ -13,11 +13,11 @@ from gambol.partwise.groups import Grouping, parts_of_actuators, parts_of_frame
 from gambol.partwise.search import candidates, chosen, recombine, shaped_noise, strides, widths
 from gambol.partwise.sensing import Senses
 from gambol.partwise.settings import Settings
-from gambol.partwise.spline import spline_matrix, spline_row
 from gambol.partwise.terms import COMMON, KeyframeTable, Rolled, concerned_parts, costs
 from gambol.rotations import Array
 from gambol.scenes import Scene
 from gambol.sim import Rollout, UnstableError, backend, pack_state
+from gambol.splines import spline_matrix, spline_row
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ import numpy as np
 from gambol.characters import Character
 from gambol.errors import InputError
 from gambol.rotations import Array, conjugate, rotate
-from gambol.scenes import Frame, Scene
+from gambol.scenes import Scene
+from gambol.sim.watching import first_column, watch_frame
 
 _SENSOR = mujoco.mjtSensor
 _LANDMARKS = ("chest", "pelvis", "head", "right_knee", "left_knee", "right_ankle", "left_ankle")
@@ -72,22 +73,18 @@ def instrument(scene: Scene, frames: Iterable[str], *, timestep: float | None = 
         )
     places: dict[str, str] = {}
     for name in dict.fromkeys(frames):
-        places[name] = _watch(spec, scene.frame(name))
-    bodies = {k: _watch(spec, scene.frame(f"{main}/{character.landmarks[k].body}")) for k in _LANDMARKS}
+        places[name] = watch_frame(spec, scene.frame(name))
+    bodies = {k: watch_frame(spec, scene.frame(f"{main}/{character.landmarks[k].body}")) for k in _LANDMARKS}
     root = f"{main}/{character.bodies[0]}"
     for kind, label in ((_SENSOR.mjSENS_SUBTREECOM, "com"), (_SENSOR.mjSENS_SUBTREELINVEL, "com_velocity")):
         spec.add_sensor(name=label, type=kind, objtype=mujoco.mjtObj.mjOBJ_BODY, objname=root)
     model = spec.compile()
-
-    def column(sensor: str) -> int:
-        return int(model.sensor(sensor).adr[0])
-
     return Senses(
         model,
-        {name: column(f"{label}:position") for name, label in places.items()},
-        {name: column(f"{label}:position") for name, label in bodies.items()},
+        {name: first_column(model, f"{label}:position") for name, label in places.items()},
+        {name: first_column(model, f"{label}:position") for name, label in bodies.items()},
         _rest_axes(character),
-        column("com"),
+        first_column(model, "com"),
         slice(scene.spans[main].qvel.start + 6, scene.spans[main].qvel.stop),
     )
 
@@ -100,14 +97,3 @@ def _rest_axes(character: Character) -> dict[str, Array]:
         data.qpos[3:7] = character.poses["standing"].root
     mujoco.mj_kinematics(character.model, data)
     return {k: rotate(conjugate(data.body(character.landmarks[k].body).xquat), np.eye(3)) for k in _LANDMARKS}
-
-
-def _watch(spec: mujoco.MjSpec, frame: Frame) -> str:
-    """Sensors for a frame's position and quaternion, once; the label they carry."""
-    label = f"{frame.kind}:{frame.name}"
-    if spec.sensor(f"{label}:position") is None:
-        kinds = ((_SENSOR.mjSENS_FRAMEPOS, "position"), (_SENSOR.mjSENS_FRAMEQUAT, "quat"))
-        name = frame.name if frame.kind != "world" else "world"
-        for kind, what in kinds:
-            spec.add_sensor(name=f"{label}:{what}", type=kind, objtype=frame.object_type, objname=name)
-    return label

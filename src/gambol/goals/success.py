@@ -1,0 +1,60 @@
+"""When a task has succeeded, in numbers that can be measured on any motion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import field_validator, model_validator
+
+from gambol.goals.model import GoalModel, Name
+from gambol.motion import Motion
+from gambol.motion.metrics.feats import FEATS
+from gambol.motion.metrics.subject import Subject
+
+
+class Criterion(GoalModel):
+    """A feat and the range it must lie in."""
+
+    feat: Name
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @field_validator("feat")
+    @classmethod
+    def _known(cls, feat: str) -> str:
+        if feat not in FEATS:
+            raise ValueError(f"no feat named {feat!r}; known: {', '.join(FEATS)}")
+        return feat
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Criterion:
+        if self.at_least is None and self.at_most is None:
+            raise ValueError("needs at_least, at_most or both")
+        return self
+
+    def holds(self, value: float | None) -> bool:
+        """Whether a measured value lies in the range; what could not be measured does not."""
+        if value is None:
+            return False
+        return (self.at_least is None or value >= self.at_least) and (self.at_most is None or value <= self.at_most)
+
+    def told(self) -> str:
+        """The range in words."""
+        bounds = (("at least", self.at_least), ("at most", self.at_most))
+        return " and ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
+
+
+def judged(criteria: Sequence[Criterion], motion: Motion) -> tuple[dict[str, Any], str]:
+    """The feats that criteria speak of, measured, and what is wrong with them in words (empty if nothing is)."""
+    subject = Subject(motion, motion.scene.main_character)
+    found = {criterion.feat: FEATS[criterion.feat](subject) for criterion in criteria}
+    missed = [
+        f"{criterion.feat} is {found[criterion.feat].value:.3g} {found[criterion.feat].unit}, not {criterion.told()}"
+        if found[criterion.feat].value is not None
+        else f"{criterion.feat} cannot be measured: {found[criterion.feat].reason}"
+        for criterion in criteria
+        if not criterion.holds(found[criterion.feat].value)
+    ]
+    values = {name: None if each.value is None else round(each.value, 4) for name, each in found.items()}
+    return values, "; ".join(missed)

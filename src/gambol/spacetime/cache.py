@@ -1,0 +1,77 @@
+"""Finished windows on disk: a clip that was interrupted goes on, and a changed window leaves those before it alone.
+
+A window is known by everything that led to it: the scene, the start, the settings, the seed, and all windows up to and
+including it. The window after it, which it was optimised together with, is not part of the name: changing window k
+optimises again from k on, and the windows before keep what they had.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gambol.files import replacing
+from gambol.rotations import Array
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What is kept of a window."""
+
+    values: Array
+    """Variables of the window and of the one it looked ahead to."""
+    cost: float
+    generations: int
+    seconds: float
+    """Wall seconds of the search."""
+
+
+class Cache:
+    """A folder of finished windows; without a folder it keeps nothing."""
+
+    def __init__(self, folder: Path | None):
+        self._folder = folder
+
+    def name(self, before: str, what: dict[str, Any]) -> str:
+        """A name for what comes after ``before``."""
+        text = json.dumps(what, sort_keys=True, default=str)
+        return hashlib.sha256(f"{before}\n{text}".encode()).hexdigest()[:32]
+
+    def find(self, name: str, variables: int) -> Finished | None:
+        """The window of that name, if it is there and sound."""
+        if self._folder is None:
+            return None
+        try:
+            with np.load(self._folder / f"{name}.npz", allow_pickle=False) as kept:
+                values = np.asarray(kept["values"], float)
+                cost, generations, seconds = (float(kept[key]) for key in ("cost", "generations", "seconds"))
+        except (OSError, KeyError, ValueError, zipfile.BadZipFile):
+            return None
+        sound = values.shape == (variables,) and np.isfinite(values).all()
+        return Finished(values, cost, int(generations), seconds) if sound else None
+
+    def keep(self, name: str, window: Finished) -> None:
+        """Write a finished window."""
+        if self._folder is not None:
+            with replacing(self._folder / f"{name}.npz") as temporary, temporary.open("wb") as file:
+                np.savez(
+                    file,
+                    values=window.values,
+                    cost=window.cost,
+                    generations=window.generations,
+                    seconds=window.seconds,
+                )
+
+
+def usual_folder() -> Path:
+    """Where finished windows are kept: ``GAMBOL_CACHE``, or the user's cache folder."""
+    chosen = os.environ.get("GAMBOL_CACHE")
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(chosen or f"{base}/gambol").expanduser() / "spacetime"

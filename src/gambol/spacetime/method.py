@@ -1,0 +1,194 @@
+"""The schedule: windows optimised in advancing pairs, each finished one fixed before the next (Section 3, Figure 1)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gambol.errors import InputError
+from gambol.goals import Task, Window
+from gambol.motion import Motion, Source
+from gambol.results import Progress, ProgressListener, Report, Result, Status
+from gambol.rotations import Array
+from gambol.sim import backend, pack_state
+from gambol.spacetime.cache import Cache, Finished, usual_folder
+from gambol.spacetime.objectives import Weighed
+from gambol.spacetime.observing import Observer
+from gambol.spacetime.pair import UNSTABLE_COST, Pair
+from gambol.spacetime.reference import Reference
+from gambol.spacetime.search import minimise
+from gambol.spacetime.settings import Settings
+
+NAME = "spacetime"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A task's windows, checked and made ready."""
+
+    windows: tuple[Window, ...]
+    objectives: tuple[tuple[Weighed, ...], ...]
+    references: tuple[Reference, ...]
+    observer: Observer
+
+    @staticmethod
+    def of(task: Task, settings: Settings) -> Prepared:
+        """Everything that can be wrong with a task is found here, before the work begins."""
+        windows = task.windows or ()
+        objectives = tuple(
+            tuple(Weighed.of(each, f"windows.{k}.objectives.{i}") for i, each in enumerate(window.objectives))
+            for k, window in enumerate(windows)
+        )
+        for k, row in enumerate(objectives):
+            for i, weighed in enumerate(row):
+                try:
+                    Observer.of(task.world, weighed.given.named)
+                except InputError as error:
+                    raise error.within(key=f"windows.{k}.objectives.{i}.parameters") from None
+        named = [point for row in objectives for weighed in row for point in weighed.given.named]
+        observer = Observer.of(task.world, [point for point in named if point != "com"])
+        references = tuple(
+            Reference.of(observer.character, observer.model, window, settings.knot_spacing) for window in windows
+        )
+        return Prepared(windows, objectives, references, observer)
+
+
+def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener) -> Result:
+    """Optimise the task's windows; the same seed gives the same motion at any number of threads."""
+    began = time.perf_counter()
+    try:
+        prepared = Prepared.of(task, settings)
+    except InputError as error:
+        raise error.within(file=task.file) from None
+    clip = _Clip(task, prepared)
+    cache = Cache(usual_folder() if settings.cache else None)
+    named = {
+        "scene": task.world.spec.to_xml(),
+        "start": clip.state.tolist(),
+        "settings": _named(settings),
+        "seed": seed,
+    }
+    name, ahead = cache.name("", named), None
+    status, rows = Status.SUCCESS, []
+    with backend("cpu", prepared.observer.model, threads=settings.threads) as simulations:
+        try:
+            for k, window in enumerate(prepared.windows):
+                both = slice(k, k + 2 if settings.look_ahead else k + 1)
+                pair = Pair(
+                    prepared.observer,
+                    simulations,
+                    prepared.references[both],
+                    prepared.objectives[both],
+                    clip.state,
+                    clip.pose,
+                )
+                name = cache.name(name, window.model_dump(mode="json"))
+                finished = cache.find(name, pair.variables)
+                if finished is None:
+                    start = _start(pair, prepared.references[both], ahead)
+                    finished = _searched(pair, start, settings, (seed, k), _Teller(progress, k, prepared.windows))
+                    cache.keep(name, finished)
+                first = prepared.references[k].variables
+                ahead = finished.values[first:]
+                rows.append(_row(window, finished, pair))
+                clip.add(pair, finished.values)
+                if finished.cost >= UNSTABLE_COST:
+                    status = Status.FAILED
+                    break
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+    figures: dict[str, Any] = {"windows_done": len(rows), "windows": len(prepared.windows), "by_window": rows}
+    motion = clip.motion(Source.now(method=NAME, task=task.name, seed=seed, figures=figures))
+    wall = time.perf_counter() - began
+    return Result(motion, Report(status, task.name, NAME, seed, figures, motion.duration, wall, _advice(status, rows)))
+
+
+class _Clip:
+    """The motion so far: where it stands, and with which key-pose it ended."""
+
+    def __init__(self, task: Task, prepared: Prepared):
+        model = prepared.observer.model
+        self._scene = task.world
+        start = task.initial_qpos()
+        self.state: Array = pack_state(model, start, np.zeros(model.nv))
+        joints = model.actuator_trnid[:, 0]
+        self.pose: Array = start[model.jnt_qposadr[joints]]
+        self._nq, self._nv = model.nq, model.nv
+        self._states: list[Array] = [self.state[None]]
+        self._targets: list[Array] = []
+
+    def add(self, pair: Pair, values: Array) -> None:
+        """Perform the first window of a pair."""
+        targets, out = pair.first_window(values)
+        self._targets.append(targets)
+        self._states.append(out.states[0])
+        self.state, self.pose = out.states[0, -1].copy(), pair.last_pose(values)
+        self.state[0] = 0.0
+
+    def motion(self, source: Source) -> Motion:
+        """All windows so far."""
+        states = np.concatenate(self._states)
+        qpos, qvel = states[:, 1 : 1 + self._nq], states[:, 1 + self._nq : 1 + self._nq + self._nv]
+        targets = np.concatenate([*self._targets, (self._targets or [self.pose[None]])[-1][-1:]])
+        return Motion(self._scene, float(self._scene.model.opt.timestep), qpos, qvel, targets, source=source)
+
+
+class _Teller:
+    """Turns generations into progress."""
+
+    def __init__(self, progress: ProgressListener, k: int, windows: Sequence[Window]):
+        self._progress, self._k, self._windows = progress, k, windows
+
+    def __call__(self, generation: int, cost: float) -> None:
+        done = self._k / len(self._windows)
+        told = f"window {self._k + 1}/{len(self._windows)} {self._windows[self._k].name}"
+        self._progress(Progress(done, told, {"generation": f"{generation}", "cost": f"{cost:.3g}"}))
+
+
+def _start(pair: Pair, references: Sequence[Reference], ahead: Array | None) -> Array:
+    """The zero pose, or what the last pair found for this window, and its last pose held on after it."""
+    start = np.zeros(pair.variables)
+    if ahead is not None and len(ahead):
+        start[: len(ahead)] = ahead
+        first = references[0]
+        width = first.mixing.shape[1]
+        if len(references) > 1 and references[1].mixing.shape[1] == width:
+            held = ahead[: first.knots * width].reshape(first.knots, width)[-1]
+            count = references[1].knots
+            start[first.variables : first.variables + count * width] = np.tile(held, count)
+    return start
+
+
+def _searched(pair: Pair, start: Array, settings: Settings, seed: tuple[int, int], told: _Teller) -> Finished:
+    began = time.perf_counter()
+    drawn = int(np.random.SeedSequence(seed).generate_state(1)[0]) % 2**31
+    found = minimise(pair.costs, start if settings.carry_on else np.zeros_like(start), settings, drawn, told)
+    return Finished(found.values, found.cost, found.generations, time.perf_counter() - began)
+
+
+def _row(window: Window, finished: Finished, pair: Pair) -> dict[str, Any]:
+    return {
+        "window": window.name,
+        "cost": round(finished.cost, 4),
+        "generations": finished.generations,
+        "seconds": round(finished.seconds, 1),
+        "terms": pair.by_term(finished.values)[0],
+    }
+
+
+def _named(settings: Settings) -> dict[str, Any]:
+    """Settings that change what is found."""
+    return settings.model_dump(mode="json", exclude={"cache", "threads"})
+
+
+def _advice(status: Status, rows: Sequence[dict[str, Any]]) -> str:
+    if status is Status.SUCCESS:
+        return ""
+    if status is Status.INTERRUPTED:
+        return f"interrupted after {len(rows)} windows; they are kept: solve again to go on"
+    costly = max(rows[-1]["terms"].items(), key=lambda item: item[1])
+    return f"window {len(rows)} ({rows[-1]['window']}) became unstable; its costliest objective is {costly[0]}"

@@ -1,0 +1,247 @@
+"""The objectives of a window, each a small function with its equation's number (Sections 4 to 8).
+
+Pure functions of arrays over (motions N, steps T) that give a number at each moment; a window takes the last of them or
+their mean. The mean stands where the paper sums, so that weights do not depend on the time step. Torques count in units
+of 100 N m, angular momentum in N m s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from gambol.errors import unknown_name
+from gambol.goals import Objective
+from gambol.rotations import Array, namespace
+from gambol.spacetime.observing import AXES, View
+from gambol.validation import explained
+
+TORQUE_UNIT = 100.0
+Height = Annotated[float, Field(ge=-10.0, le=10.0)]
+Points = Annotated[tuple[str, ...], Field(min_length=1, max_length=50)]
+
+
+class Parameters(BaseModel):
+    """What an objective needs to know; each objective has its own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The points it looks at."""
+        return ()
+
+
+class Nothing(Parameters):
+    """An objective without parameters."""
+
+
+class Feet(Parameters):
+    """The points that carry the body."""
+
+    feet: Points = ("left_foot", "right_foot")
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The points it looks at."""
+        return self.feet
+
+
+class Balance(Feet):
+    """A height for the centre of mass over the middle of the feet."""
+
+    height: Height
+
+
+class Level(Parameters):
+    """A height for the centre of mass, and how far off it may be at no cost."""
+
+    height: Height
+    within: Annotated[float, Field(ge=0.0, le=10.0)] = 0.0
+
+
+class At(Parameters):
+    """Some points."""
+
+    points: Points
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The points it looks at."""
+        return self.points
+
+
+class Threshold(At):
+    """Some points and a height they should not be under, or over."""
+
+    above: Height | None = None
+    below: Height | None = None
+
+
+class Joints(Parameters):
+    """Joints by the beginning of their names, and the angle each should have."""
+
+    joints: Annotated[tuple[str, ...], Field(min_length=1)] = ("lumbar", "thorax", "shoulder", "elbow")
+    angle: Annotated[float, Field(ge=-360.0, le=360.0)] = 0.0
+    """Degrees."""
+
+
+class Step(Parameters):
+    """How far the centre of mass should get during the window."""
+
+    by: tuple[float, float, float]
+
+
+class Heading(Parameters):
+    """Where the pelvis should face, degrees counter-clockwise from the x axis."""
+
+    degrees: Annotated[float, Field(ge=-3600.0, le=3600.0)]
+
+
+class Spin(Parameters):
+    """An axis as the character faces at the window's start (forward, left, up), and the momentum that counts."""
+
+    axis: str = "up"
+    least: float = -np.inf
+    most: float = np.inf
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=True)
+
+
+def balance(view: View, given: Balance) -> Array:
+    """The centre of mass at a height over the middle of the feet (equation 5)."""
+    feet = sum(view.position(foot)[..., :2] for foot in given.feet) / len(given.feet)
+    com = view.position("com")
+    return ((com[..., :2] - feet) ** 2).sum(-1) + (com[..., 2] - given.height) ** 2
+
+
+def com_height(view: View, given: Level) -> Array:
+    """The centre of mass at a height (equations 10, 31), free of cost within a threshold (28, 29)."""
+    off = view.height("com") - given.height
+    return off**2 * (abs(off) > given.within)
+
+
+def ground(view: View, given: At) -> Array:
+    """Points on the ground (equations 6, 9, 13, 14, 17, 30)."""
+    return sum(view.height(point) ** 2 for point in given.points)  # type: ignore[return-value]
+
+
+def torque(view: View, _: Nothing) -> Array:
+    """Squared torques (equation 7)."""
+    return ((view.torque / TORQUE_UNIT) ** 2).sum(-1)
+
+
+def rest_pose(view: View, given: Joints) -> Array:
+    """Some joints at rest (equation 8)."""
+    names = view.observer.character.actuators
+    chosen = [i for i, name in enumerate(names) if any(wish in name for wish in given.joints)]
+    return ((view.angles[..., chosen] - np.radians(given.angle)) ** 2).sum(-1)
+
+
+def step(view: View, given: Step) -> Array:
+    """The centre of mass gets as far as wished between start and end (equation 11)."""
+    com = view.position("com")
+    return ((com - com[:, :1] - np.array(given.by)) ** 2).sum(-1)
+
+
+def heading(view: View, given: Heading) -> Array:
+    """The pelvis faces a direction (equation 12); the angle to it, squared."""
+    xp = namespace(view.sensors)
+    wished = np.radians(given.degrees)
+    forward = view.forward
+    across = forward[..., 1] * np.cos(wished) - forward[..., 0] * np.sin(wished)
+    along = forward[..., 0] * np.cos(wished) + forward[..., 1] * np.sin(wished)
+    return xp.arctan2(across, along) ** 2
+
+
+def hold(view: View, given: At) -> Array:
+    """Points end where they began, on the ground plane (equations 32 to 34)."""
+    moved = (view.position(point)[..., :2] for point in given.points)
+    return sum(((place - place[:, :1]) ** 2).sum(-1) for place in moved)  # type: ignore[return-value]
+
+
+def stay(view: View, _: Nothing) -> Array:
+    """The centre of mass ends where it began, on the ground plane (equation 24)."""
+    place = view.position("com")[..., :2]
+    return ((place - place[:, :1]) ** 2).sum(-1)
+
+
+def high(view: View, given: At) -> Array:
+    """Points as high as possible (equations 18, 19)."""
+    return -sum(view.height(point) for point in given.points)  # type: ignore[operator]
+
+
+def keep(view: View, given: Threshold) -> Array:
+    """One for each point on the wrong side of a height (equations 20 to 22); the weight is the paper's C."""
+    wrong = 0.0 * view.height("com")
+    for point in given.points:
+        height = view.height(point)
+        if given.above is not None:
+            wrong = wrong + (height < given.above)
+        if given.below is not None:
+            wrong = wrong + (height > given.below)
+    return wrong
+
+
+def spin(view: View, given: Spin) -> Array:
+    """As much angular momentum about an axis as possible (equation 23), within a range (25 to 27)."""
+    about = (view.spin * view.axis(given.axis)).sum(-1)
+    return -(about**2) * (about > given.least) * (about < given.most)
+
+
+@dataclass(frozen=True)
+class Term:
+    """An objective: what it computes at each moment, and what it must be told."""
+
+    at_each_moment: Callable[[View, Any], Array]
+    parameters: type[Parameters]
+
+
+TERMS: Mapping[str, Term] = {
+    "balance": Term(balance, Balance),
+    "com_height": Term(com_height, Level),
+    "ground": Term(ground, At),
+    "torque": Term(torque, Nothing),
+    "rest_pose": Term(rest_pose, Joints),
+    "step": Term(step, Step),
+    "heading": Term(heading, Heading),
+    "hold": Term(hold, At),
+    "stay": Term(stay, Nothing),
+    "high": Term(high, At),
+    "keep": Term(keep, Threshold),
+    "spin": Term(spin, Spin),
+}
+"""Every objective by the name task files call it."""
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """An objective of a window, ready to be evaluated."""
+
+    name: str
+    term: Term
+    given: Parameters
+    weight: float
+    at_end: bool
+
+    @staticmethod
+    def of(objective: Objective, key: str) -> Weighed:
+        """Checked against what the term knows; ``key`` is where it stands in the task."""
+        if objective.term not in TERMS:
+            raise unknown_name("objective", objective.term, TERMS, key=f"{key}.term")
+        term = TERMS[objective.term]
+        try:
+            given = term.parameters(**objective.parameters)
+        except ValidationError as error:
+            raise explained(error, known=term.parameters.model_fields).within(key=f"{key}.parameters") from None
+        if isinstance(given, Spin) and given.axis not in AXES:
+            raise unknown_name("axis", given.axis, AXES, key=f"{key}.parameters.axis")
+        return Weighed(objective.term, term, given, objective.weight, objective.when == "end")
+
+    def cost(self, view: View) -> Array:
+        """Weighted cost (N,) of a window."""
+        moments = self.term.at_each_moment(view, self.given)
+        return self.weight * (moments[:, -1] if self.at_end else moments.mean(-1))

@@ -1,0 +1,32 @@
+"""Settings of the optimisation."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Settings(BaseModel):
+    """How windows are optimised; the same fields serve Python, task files and ``--set``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    population: Annotated[int, Field(ge=4, le=100_000)] = 32
+    """Motions tried in a generation; 16 in the paper."""
+    generations: Annotated[int, Field(ge=1, le=1_000_000)] = 18_000
+    """Most generations a pair of windows gets."""
+    patience: Annotated[int, Field(ge=1, le=1_000_000)] | None = 100
+    """Generations after which a search stops that got hardly better in them; None: never, as in the paper."""
+    step: Annotated[float, Field(gt=0.0, le=10.0)] = 0.2
+    """First standard deviation of the key-poses, as a share of half a joint's range."""
+    look_ahead: bool = True
+    """Optimise each window together with the next."""
+    carry_on: bool = True
+    """Begin with what the last pair found for this window; otherwise with the zero pose, as in the paper."""
+    knot_spacing: Annotated[float, Field(gt=0.0, le=10.0)] = 0.1
+    """Seconds between key-poses."""
+    cache: bool = True
+    """Keep finished windows on disk, and use those that are there."""
+    threads: Annotated[int, Field(ge=1, le=1024)] | None = None
+    """Threads for simulations; all cores by default. The motion does not depend on it."""
