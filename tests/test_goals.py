@@ -262,7 +262,10 @@ def test_wrong_uses_of_keyframes_are_told(tmp_path: Path) -> None:
 
 
 def test_what_keyframes_share_is_said_once() -> None:
-    first, second = {"pairs": [{"body": "pelvis"}]}, {"pairs": [{"body": "torso"}], "limit": 9, "weights": {"facing": 1}}
+    first, second = (
+        {"pairs": [{"body": "pelvis"}]},
+        {"pairs": [{"body": "torso"}], "limit": 9, "weights": {"facing": 1}},
+    )
     shared = {"style": "sitting", "tolerance": 0.1, "limit": 7, "weights": {"contact": 50, "facing": 3}}
     given = load_task({"each_keyframe": shared, "keyframes": [first, second, {"use": "armchair/sit-down"}]}).keyframes
     assert given is not None

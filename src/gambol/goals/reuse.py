@@ -74,9 +74,10 @@ def _meant(item: Any, key: str, shared: dict[str, Any], keyframes_of: Callable[[
         return [item]
     given = cast("dict[str, Any]", item)
     if "use" not in given:
-        both = (shared.get("weights"), given.get("weights"))
-        merged = {"weights": {**both[0], **both[1]}} if all(isinstance(part, dict) for part in both) else {}
-        return [{**shared, **given, **merged}]
+        item = {**shared, **given}
+        if isinstance(shared.get("weights"), dict) and isinstance(given.get("weights"), dict):
+            item["weights"] = {**shared["weights"], **given["weights"]}
+        return [item]
     try:
         wish = Reuse(**given)
         return [keyframe.in_file() for keyframe in wish.keyframes(keyframes_of(wish.use))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gambol.rotations import Array
 from gambol.sim import Backend, Rollout
@@ -68,7 +69,7 @@ class Pair:
         reference = self._references[0]
         return reference.key_poses(values[None, : reference.variables])[0][0, -1]
 
-    def _evaluated(self, values: Array) -> tuple[list[Array], Array, Array]:
+    def _evaluated(self, values: Array) -> tuple[list[Array], Array, NDArray[np.bool_]]:
         """Costs (objectives, N) of each window, how far beyond (N,) the ranges, and which (N,) are unstable."""
         targets, beyond, start = [], np.zeros(len(values)), 0
         before = self._before

@@ -1,0 +1,268 @@
+"""Spacetime windows: variables, objectives, the search, and clips that go on where they stopped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+
+import gambol
+from gambol.characters import build
+from gambol.errors import InputError
+from gambol.goals import Objective, Task, Window, load_task
+from gambol.results import Status
+from gambol.rotations import Array
+from gambol.spacetime.method import Prepared
+from gambol.spacetime.objectives import TERMS, Weighed
+from gambol.spacetime.observing import Observer, View
+from gambol.spacetime.reference import Reference
+from gambol.spacetime.search import minimise
+from gambol.spacetime.settings import Settings
+
+STAND = {
+    "objectives": [
+        {"term": "balance", "weight": 100, "parameters": {"height": 1.09}},
+        {"term": "ground", "weight": 100, "parameters": {"points": ["left_foot", "right_foot"]}},
+        {"term": "torque", "weight": 0.01, "when": "throughout"},
+    ]
+}
+CLIP: dict[str, Any] = {
+    "name": "clip",
+    "character": "athlete",
+    "windows": [{**STAND, "name": name, "duration": 0.1} for name in ("one", "two", "three")],
+    "settings": {"population": 4, "generations": 3, "knot_spacing": 0.05},
+}
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GAMBOL_CACHE", str(tmp_path / "cache"))
+
+
+def reference(**window: Any) -> Reference:
+    athlete = build("athlete")
+    return Reference.of(athlete, load_task(CLIP).world.model, Window(**{**STAND, **window}), 0.1)
+
+
+def test_a_pair_of_windows_has_as_many_variables_as_in_the_paper() -> None:
+    assert 2 * reference().variables == 350
+    assert 2 * reference(symmetric=True).variables == 220
+    assert 2 * reference(coupled_arms=True).variables == 332
+
+
+def test_the_reference_begins_where_the_last_window_ended_and_passes_through_its_key_poses() -> None:
+    rng, ref = np.random.default_rng(0), reference()
+    before = 0.1 * rng.normal(size=35)
+    poses, beyond = ref.key_poses(0.3 * rng.normal(size=(2, ref.variables)))
+    targets = ref.targets(before, poses)
+    assert targets.shape == (2, 100, 35)
+    every = 100 // ref.knots
+    np.testing.assert_allclose(targets[:, every - 1 :: every], poses, atol=1e-12)
+    assert np.abs(targets[:, 0] - np.clip(before, ref.low, ref.high)).max() < 0.1
+    assert (targets >= ref.low - 1e-12).all()
+    assert (targets <= ref.high + 1e-12).all()
+    assert (ref.key_poses(np.zeros((1, ref.variables)))[0] == np.clip(0.0, ref.low, ref.high)).all()
+    assert ref.key_poses(9.0 * np.ones((1, ref.variables)))[1] > beyond.max()
+
+
+def test_symmetric_windows_move_left_and_right_alike() -> None:
+    ref, names = reference(symmetric=True), list(build("athlete").actuators)
+    poses, _ = ref.key_poses(0.3 * np.random.default_rng(0).normal(size=(3, ref.variables)))
+    for name in names:
+        if name.startswith("left_"):
+            other = poses[..., names.index(name.replace("left_", "right_"))]
+            np.testing.assert_allclose(poses[..., names.index(name)], other)
+    assert np.abs(poses[..., names.index("lumbar_x")]).min() > 0.0, "the trunk stays free"
+
+
+def test_coupled_arms_swing_against_each_other_with_the_legs() -> None:
+    ref, names = reference(coupled_arms=True), list(build("athlete").actuators)
+    values = 0.1 * np.random.default_rng(0).normal(size=(1, ref.variables))
+    values[0, -1] = 0.5
+    poses, _ = ref.key_poses(values)
+    left, right, left_hip, right_hip = (
+        poses[..., names.index(n)] for n in ("left_shoulder_y", "right_shoulder_y", "left_hip_y", "right_hip_y")
+    )
+    np.testing.assert_allclose(left, 0.5 * (right_hip - left_hip))
+    np.testing.assert_allclose(right, -left)
+
+
+def seen(qpos: Array, qvel: Array | None = None, points: tuple[str, ...] = ("left_foot", "right_foot", "head")) -> View:
+    """The view of a few frames, through MuJoCo's own sensors."""
+    scene = load_task(CLIP).world
+    observer = Observer.of(scene, points)
+    data, rows = mujoco.MjData(observer.model), []
+    for t in range(len(qpos)):
+        data.qpos[:] = qpos[t]
+        data.qvel[:] = 0.0 if qvel is None else qvel[t]
+        mujoco.mj_forward(observer.model, data)
+        rows.append(data.sensordata.copy())
+    return View(observer, np.array(rows)[None])
+
+
+def moments(term: str, view: View, **parameters: Any) -> Array:
+    found = TERMS[term]
+    return found.at_each_moment(view, found.parameters(**parameters))[0]
+
+
+def test_objectives_read_what_they_say() -> None:
+    start = load_task(CLIP).initial_qpos()
+    qpos = np.tile(start, (3, 1))
+    qpos[1, :3] += (0.3, 0.4, 0.1)
+    qpos[2, 3:7] = np.cos(np.pi / 8), 0, 0, np.sin(np.pi / 8)
+    qvel = np.zeros((3, 41))
+    qvel[1, 5], qvel[2, 5] = 2.0, -2.0
+    view = seen(qpos, qvel)
+    com = view.position("com")[0]
+    assert com[0, 2] == pytest.approx(1.09, abs=0.03)
+    np.testing.assert_allclose(moments("ground", view, points=["left_foot"]), view.height("left_foot")[0] ** 2)
+    assert moments("ground", view, points=["left_foot", "right_foot"])[:2] == pytest.approx([0, 0.02], abs=1e-3)
+    height = com[0, 2]
+    assert moments("com_height", view, height=height) == pytest.approx([0, 0.01, 0], abs=1e-6)
+    assert moments("com_height", view, height=height, within=0.11) == pytest.approx([0, 0, 0], abs=1e-6)
+    assert moments("stay", view)[1] == pytest.approx(0.25)
+    assert moments("step", view, by=(0.3, 0.4, 0.1))[1] == pytest.approx(0, abs=1e-9)
+    assert moments("hold", view, points=["left_foot"])[1] == pytest.approx(0.25)
+    assert moments("heading", view, degrees=45) == pytest.approx([(np.pi / 4) ** 2] * 2 + [0])
+    assert moments("high", view, points=["com"])[1] == pytest.approx(-height - 0.1)
+    assert moments("keep", view, points=["com"], above=height + 0.05).tolist() == [1, 0, 1]
+    assert moments("keep", view, points=["com"], below=height + 0.05).tolist() == [0, 1, 0]
+    spins = view.spin[0, :, 2]
+    assert spins[1] > 1.0
+    assert moments("spin", view) == pytest.approx(-(spins**2), abs=1e-6)
+    assert moments("spin", view, most=0.0) == pytest.approx([0, 0, -(spins[2] ** 2)], abs=1e-6)
+    assert moments("torque", view).shape == (3,)
+    assert moments("rest_pose", view, joints=["elbow"]) == pytest.approx([2 * 0.2**2] * 3)
+    off = moments("balance", view, height=height)
+    assert off[1] == pytest.approx(off[0] + 0.01 + 0.0, abs=1e-3)
+
+
+def test_the_axis_of_a_spin_turns_with_the_character() -> None:
+    qpos = np.tile(load_task(CLIP).initial_qpos(), (1, 1))
+    qpos[0, 3:7] = np.cos(np.pi / 4), 0, 0, np.sin(np.pi / 4)
+    qvel = np.zeros((1, 41))
+    qvel[0, 4] = 3.0  # about its own left
+    view = seen(qpos, qvel)
+    assert moments("spin", view, axis="left")[0] < -1.0
+    assert moments("spin", view, axis="left", most=0.0)[0] == 0.0
+    assert moments("spin", view, axis="forward")[0] == pytest.approx(0.0, abs=0.3)
+
+
+def test_the_search_finds_the_bottom_of_a_bowl_and_stops_there() -> None:
+    told: list[int] = []
+    target = np.linspace(-0.5, 0.5, 12)
+    found = minimise(
+        lambda x: ((x - target) ** 2).sum(-1),
+        np.zeros(12),
+        Settings(population=16, patience=20),
+        seed=1,
+        told=lambda generation, cost: told.append(generation),
+    )
+    np.testing.assert_allclose(found.values, target, atol=0.05)
+    assert found.generations == len(told) < 1000
+    assert (np.diff(found.history) <= 0).all()
+
+
+def test_a_clip_is_one_motion_the_same_for_every_number_of_threads() -> None:
+    results = [gambol.solve(load_task(CLIP, [f"threads={threads}", "cache=false"]), seed=3) for threads in (1, 2)]
+    for result in results:
+        assert result.report.figures["windows_done"] == 3
+        assert len(result.motion) == 61
+    np.testing.assert_array_equal(results[0].motion.qpos, results[1].motion.qpos)
+    motion = results[0].motion
+    assert motion.ctrl is not None
+    data = mujoco.MjData(motion.scene.model)
+    data.qpos[:], data.qvel[:] = motion.qpos[0], motion.velocities[0]
+    for t in range(20):
+        data.ctrl[:] = motion.ctrl[t]
+        mujoco.mj_step(motion.scene.model, data)
+    np.testing.assert_allclose(data.qpos, motion.qpos[20], atol=1e-9)
+
+
+def test_an_interrupted_clip_goes_on_to_the_same_motion() -> None:
+    whole = gambol.solve(load_task(CLIP, ["cache=false"]), seed=0)
+
+    def stop_in_the_second_window(progress: gambol.results.Progress) -> None:
+        if "window 2" in progress.what:
+            raise KeyboardInterrupt
+
+    half = gambol.solve(load_task(CLIP), seed=0, progress=stop_in_the_second_window)
+    assert half.report.status is Status.INTERRUPTED
+    assert half.report.figures["windows_done"] == 1
+    worked: list[str] = []
+    rest = gambol.solve(load_task(CLIP), seed=0, progress=lambda progress: worked.append(progress.what))
+    assert not any("window 1" in what for what in worked)
+    np.testing.assert_array_equal(rest.motion.qpos, whole.motion.qpos)
+
+
+def test_a_changed_window_is_optimised_again_and_those_before_it_are_not() -> None:
+    gambol.solve(load_task(CLIP))
+    worked: set[str] = set()
+    changed = load_task(CLIP, ["windows.1.objectives.2.weight=0.5"])
+    gambol.solve(changed, progress=lambda progress: worked.add(progress.what))
+    assert {what.split()[1][0] for what in worked} == {"2", "3"}
+
+
+def test_success_is_judged_by_feats() -> None:
+    wish = {**CLIP, "success": [{"feat": "com_height_at_end", "at_least": 0.9}]}
+    good = gambol.solve(wish)
+    assert good.succeeded
+    assert good.report.figures["feats"]["com_height_at_end"] > 0.9
+    bad = gambol.solve({**wish, "success": [{"feat": "com_height_at_end", "at_least": 3}]})
+    assert bad.report.status is Status.FAILED
+    assert "com_height_at_end is 1" in bad.report.advice
+    assert len(bad.motion) == len(good.motion)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"term": "balanse"}, r"windows.0.objectives.0.term: no objective named"),
+        ({"term": "balance"}, r"windows.0.objectives.0.parameters.height"),
+        ({"term": "balance", "parameters": {"hight": 1}}, r"windows.0.objectives.0.parameters"),
+        ({"term": "ground", "parameters": {"points": ["left_fot"]}}, r"no point of 'athlete' named 'left_fot'"),
+        ({"term": "ground", "parameters": {"points": []}}, r"windows.0.objectives.0.parameters.points"),
+        ({"term": "spin", "parameters": {"axis": "down"}}, r"windows.0.objectives.0.parameters.axis"),
+        ({"term": "torque", "weight": -1}, r"windows.0.objectives.0.weight"),
+        ({"term": "heading", "parameters": {"degrees": "north"}}, r"windows.0.objectives.0.parameters.degrees"),
+    ],
+)
+def test_wrong_objectives_are_told(change: dict[str, Any], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        gambol.solve({**CLIP, "windows": [{"objectives": [change]}]})
+
+
+def test_wrong_clips_are_told() -> None:
+    for wrong, told in (
+        ({"windows": []}, "windows"),
+        ({"windows": [{"objectives": []}]}, "windows.0.objectives"),
+        ({"character": "humanoid"}, "are no servos"),
+        ({"success": [{"feat": "com_height"}]}, "no feat named"),
+        ({"success": [{"feat": "travelled"}]}, "at_least, at_most"),
+        ({"settings": {"populatoin": 3}}, "settings.populatoin"),
+    ):
+        with pytest.raises(InputError, match=told):
+            gambol.solve({**CLIP, **wrong})
+
+
+def test_shipped_tasks_can_be_prepared() -> None:
+    for name in gambol.goals.shipped_tasks():
+        if name.startswith("spacetime/"):
+            task: Task = load_task(name)
+            Prepared.of(task, Settings())
+            assert task.success, f"{name} states no success"
+
+
+def test_an_objective_counts_at_the_end_or_throughout() -> None:
+    qpos = np.tile(load_task(CLIP).initial_qpos(), (4, 1))
+    qpos[:, 2] += [0.4, 0.0, 0.0, 0.0]
+    view = seen(qpos)
+    wish = {"term": "ground", "weight": 10, "parameters": {"points": ["left_foot"]}}
+    at_end, throughout = (
+        Weighed.of(Objective(**{**wish, "when": when}), "key").cost(view)[0] for when in ("end", "throughout")
+    )
+    assert at_end == pytest.approx(0.0, abs=1e-3)
+    assert throughout == pytest.approx(10 * 0.16 / 4, rel=0.05)
