@@ -8,6 +8,9 @@ from gambol.motion.metrics.metric import CannotMeasureError, Reading, measures
 from gambol.motion.metrics.subject import Subject
 from gambol.rotations import Array, rotate
 
+_TOUCHING = 0.01
+"""Metres within which a body counts as touching."""
+
 
 @measures("m", "as the wish has it")
 def com_height_at_end(subject: Subject) -> Reading:
@@ -51,6 +54,46 @@ def travelled(subject: Subject) -> Reading:
     return _last((com - com[0]) @ facing)
 
 
+@measures("degrees", "as the wish has it")
+def turned_back_in_air(subject: Subject) -> Reading:
+    """How far the root turned backwards about its own left while nothing was touched (forwards: less than zero)."""
+    rate = -np.degrees(_local_spin(subject)[:, 1]) * subject.motion.dt
+    return _last(np.cumsum(np.where(_touched(subject).any(axis=1), 0.0, rate)))
+
+
+@measures("s", "as the wish has it")
+def longest_on_hands(subject: Subject) -> Reading:
+    """Longest stretch of time in which hands touch the world and nothing else does."""
+    return _longest(subject, "_hand")
+
+
+@measures("s", "as the wish has it")
+def longest_on_feet(subject: Subject) -> Reading:
+    """Longest stretch of time in which feet or toes touch the world and nothing else does."""
+    return _longest(subject, "_foot", "_toes")
+
+
+@measures("degrees", "as the wish has it")
+def turned_on_head(subject: Subject) -> Reading:
+    """How far the body turned about the vertical, either way, while the head touched and no foot did."""
+    touched, names = _touched(subject), list(subject.character.bodies)
+    if "head" not in names:
+        raise CannotMeasureError(f"{subject.name!r} has no body named head")
+    feet = [i for i, name in enumerate(names) if name.endswith(("_foot", "_toes"))]
+    spinning = touched[:, names.index("head")] & ~touched[:, feet].any(axis=1)
+    turns = rotate(subject.motion.poses().quats[:, subject.root], _local_spin(subject))[:, 2]
+    turned = np.cumsum(np.where(spinning, np.degrees(turns) * subject.motion.dt, 0.0))
+    return Reading(abs(float(turned[-1])), np.abs(turned))
+
+
+@measures("degrees", "as the wish has it")
+def turned(subject: Subject) -> Reading:
+    """How far the root turned about the vertical from the first frame to the last, counter-clockwise."""
+    ahead = rotate(subject.motion.poses().quats[:, subject.root], np.array([1.0, 0.0, 0.0]))
+    headings = np.unwrap(np.arctan2(ahead[:, 1], ahead[:, 0]))
+    return _last(np.degrees(headings - headings[0]))
+
+
 FEATS = {
     each.name: each
     for each in (
@@ -60,6 +103,11 @@ FEATS = {
         com_speed_at_end,
         head_height_at_end,
         travelled,
+        turned,
+        turned_back_in_air,
+        turned_on_head,
+        longest_on_hands,
+        longest_on_feet,
     )
 }
 """Every feat by name."""
@@ -67,6 +115,34 @@ FEATS = {
 
 def _last(curve: Array) -> Reading:
     return Reading(float(curve[-1]), curve)
+
+
+def _longest(subject: Subject, *endings: str) -> Reading:
+    """The longest stretch in which bodies with such names touch and no others do, and its course."""
+    own = np.array([name.endswith(endings) for name in subject.character.bodies])
+    if not own.any():
+        raise CannotMeasureError(f"{subject.name!r} has no bodies named …{' or …'.join(endings)}")
+    touched = _touched(subject)
+    alone = touched[:, own].any(axis=1) & ~touched[:, ~own].any(axis=1)
+    lasting = np.zeros(len(alone))
+    for t in range(len(alone)):
+        lasting[t] = (lasting[t - 1] if t else 0.0) + subject.motion.dt if alone[t] else 0.0
+    return Reading(float(lasting.max()), lasting)
+
+
+def _touched(subject: Subject) -> np.ndarray:
+    """(T, bodies of the character) whether each is within a centimetre of something that is not the character."""
+    touches = subject.touches
+    close = touches.contacts.depth >= -_TOUCHING
+    found = np.zeros((len(subject.motion), len(subject.character.bodies)), bool)
+    found[touches.contacts.frame[close], touches.body[close] - subject.root] = True
+    return found
+
+
+def _local_spin(subject: Subject) -> Array:
+    """Angular velocity (T, 3) of the root in its own frame, radians a second."""
+    first = subject.span.qvel.start
+    return subject.motion.velocities[:, first + 3 : first + 6]
 
 
 def _points(subject: Subject, body: str, offsets: Array) -> Array:

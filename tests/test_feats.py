@@ -1,0 +1,91 @@
+"""What a character did, measured on motions made by hand."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pytest
+
+from gambol.characters import build
+from gambol.motion import Motion
+from gambol.motion.metrics.feats import FEATS
+from gambol.motion.metrics.subject import Subject
+from gambol.rotations import Array
+from gambol.scenes import Placement, Scene, place
+
+DT = 0.01
+
+
+def scene() -> Scene:
+    return Scene({"athlete": build("athlete")})
+
+
+def standing(frames: int) -> tuple[Scene, Array]:
+    world = scene()
+    return world, np.tile(place(world, Placement(pose="standing")), (frames, 1))
+
+
+def feat(name: str, world: Scene, qpos: Array, qvel: Array | None = None) -> float:
+    found = FEATS[name](Subject(Motion(world, DT, qpos, qvel), "athlete"))
+    assert found.value is not None, found.reason
+    return found.value
+
+
+def test_standing_still() -> None:
+    world, qpos = standing(11)
+    assert feat("com_height_at_end", world, qpos) == pytest.approx(1.09, abs=0.05)
+    assert feat("com_off_feet_at_end", world, qpos) < 0.1
+    assert feat("feet_height_at_end", world, qpos) == pytest.approx(0.0, abs=0.01)
+    assert feat("com_speed_at_end", world, qpos) == pytest.approx(0.0, abs=1e-9)
+    assert feat("head_height_at_end", world, qpos) > 1.4
+    assert feat("longest_on_feet", world, qpos) == pytest.approx(11 * DT)
+    assert feat("longest_on_hands", world, qpos) == 0.0
+    assert feat("turned_back_in_air", world, qpos) == 0.0
+
+
+def test_going_and_turning() -> None:
+    world, qpos = standing(101)
+    yaw = np.linspace(0.0, 1.5 * np.pi, 101)
+    qpos[:, 3], qpos[:, 6] = np.cos(yaw / 2), np.sin(yaw / 2)
+    assert feat("turned", world, qpos) == pytest.approx(270.0, abs=1e-6)
+    world, qpos = standing(101)
+    qpos[:, 0] += np.linspace(0.0, 2.0, 101)
+    assert feat("travelled", world, qpos) == pytest.approx(2.0)
+    assert feat("com_speed_at_end", world, qpos) == pytest.approx(2.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("way", [1.0, -1.0])
+def test_a_somersault_counts_in_the_air_only(way: float) -> None:
+    world, qpos = standing(101)
+    pitch = -way * np.linspace(0.0, 2.0 * np.pi, 101)  # forwards is positive about the left
+    qpos[:, 3], qpos[:, 5] = np.cos(pitch / 2), np.sin(pitch / 2)
+    qpos[:, 2] += 3.0
+    assert feat("turned_back_in_air", world, qpos) == pytest.approx(way * 360.0, rel=0.03)
+    qpos[:, 2] -= 3.9
+    assert abs(feat("turned_back_in_air", world, qpos)) < 30.0
+
+
+def test_standing_on_hands_and_turning_on_the_head() -> None:
+    world, qpos = standing(51)
+    model = world.model
+    data = mujoco.MjData(model)
+    qpos[:, 3:7] = 0.0, 0.0, 1.0, 0.0  # upside down
+    on_head = qpos.copy()
+    for side in ("left", "right"):
+        qpos[:, model.joint(f"athlete/{side}_shoulder_y").qposadr[0]] = -np.pi
+        qpos[:, model.joint(f"athlete/{side}_elbow").qposadr[0]] = 0.0
+
+    def lowered(states: Array) -> Array:
+        data.qpos[:] = states[0]
+        mujoco.mj_kinematics(model, data)
+        solids = range(1, model.ngeom)
+        bottoms = [mujoco.mj_geomDistance(model, data, 0, g, 5.0, None) for g in solids if model.geom_bodyid[g]]
+        states[:, 2] -= min(bottoms) - 0.002
+        return states
+
+    assert feat("longest_on_hands", world, lowered(qpos)) == pytest.approx(51 * DT)
+    on_head = lowered(on_head)
+    assert feat("longest_on_hands", world, on_head) == 0.0
+    spin = np.zeros((51, model.nv))
+    spin[:, 5] = 2.0
+    assert feat("turned_on_head", world, on_head, spin) == pytest.approx(np.degrees(2.0 * 51 * DT), rel=1e-6)
