@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -74,7 +75,8 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
     }
     name, ahead = cache.name("", named), None
     status, rows = Status.SUCCESS, []
-    with backend("cpu", prepared.observer.model, threads=settings.threads) as simulations:
+    options = {"threads": settings.threads} if settings.device == "cpu" else {}
+    with backend(settings.device, prepared.observer.model, **options) as simulations, contextlib.closing(clip):
         try:
             for k, window in enumerate(prepared.windows):
                 both = slice(k, k + 2 if settings.look_ahead else k + 1)
@@ -118,16 +120,22 @@ class _Clip:
         joints = model.actuator_trnid[:, 0]
         self.pose: Array = start[model.jnt_qposadr[joints]]
         self._nq, self._nv = model.nq, model.nv
+        self._body = backend("cpu", model, threads=1)
         self._states: list[Array] = [self.state[None]]
         self._targets: list[Array] = []
 
     def add(self, pair: Pair, values: Array) -> None:
         """Perform the first window of a pair."""
-        targets, out = pair.first_window(values)
+        targets = pair.first_targets(values)
+        states = self._body.rollout(self.state, targets[None], sensors=False).states[0]
         self._targets.append(targets)
-        self._states.append(out.states[0])
-        self.state, self.pose = out.states[0, -1].copy(), pair.last_pose(values)
+        self._states.append(states)
+        self.state, self.pose = states[-1].copy(), pair.last_pose(values)
         self.state[0] = 0.0
+
+    def close(self) -> None:
+        """End the thread it is performed on."""
+        self._body.close()
 
     def motion(self, source: Source) -> Motion:
         """All windows so far."""

@@ -57,12 +57,11 @@ class Pair:
             for objectives, part in zip(self._objectives, found, strict=True)
         ]
 
-    def first_window(self, values: Array) -> tuple[Array, Rollout]:
-        """The first window's targets (steps, nu) for one row of variables, and what the body does with them."""
+    def first_targets(self, values: Array) -> Array:
+        """What the servos aim at in the first window (steps, nu), for one row of variables."""
         reference = self._references[0]
         poses, _ = reference.key_poses(values[None, : reference.variables])
-        targets = reference.targets(self._before, poses)
-        return targets[0], self._backend.rollout(self._state, targets)
+        return reference.targets(self._before, poses)[0]
 
     def last_pose(self, values: Array) -> Array:
         """The key-pose (nu,) with which the first window ends."""

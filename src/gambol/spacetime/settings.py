@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -28,5 +28,7 @@ class Settings(BaseModel):
     """Seconds between key-poses."""
     cache: bool = True
     """Keep finished windows on disk, and use those that are there."""
+    device: Literal["cpu", "gpu"] = "cpu"
+    """Where motions are tried; the chosen one is always performed on the CPU. A GPU wants a population of hundreds."""
     threads: Annotated[int, Field(ge=1, le=1024)] | None = None
     """Threads for simulations; all cores by default. The motion does not depend on it."""
