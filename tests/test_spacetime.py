@@ -266,3 +266,29 @@ def test_an_objective_counts_at_the_end_or_throughout() -> None:
     )
     assert at_end == pytest.approx(0.0, abs=1e-3)
     assert throughout == pytest.approx(10 * 0.16 / 4, rel=0.05)
+
+
+def test_windows_of_other_tasks_can_be_used_and_mirrored() -> None:
+    wish = {"term": "ground", "parameters": {"points": ["left_toes"]}}
+    going = {"term": "step", "parameters": {"by": [0.5, 0.1, 0]}}
+    task = load_task(
+        {
+            "each_window": {"duration": 0.2, "objectives": [{"term": "torque", "when": "throughout"}]},
+            "character": "athlete",
+            "windows": [
+                {"name": "left", "objectives": [wish, going]},
+                {"name": "right", "mirror": True, "objectives": [wish, going]},
+                {"use": "spacetime/balance", "mirror": True},
+            ],
+        }
+    )
+    assert task.windows is not None
+    assert [window.duration for window in task.windows[:2]] == [0.2, 0.2]
+    prepared = Prepared.of(task, Settings())
+    named = [[weighed.given for weighed in row] for row in prepared.objectives]
+    assert [row[0].named for row in named[:2]] == [("left_toes",), ("right_toes",)]
+    assert [row[1].model_dump()["by"] for row in named[:2]] == [(0.5, 0.1, 0.0), (0.5, -0.1, 0.0)]
+    assert [row[2].name for row in prepared.objectives[:2]] == ["torque", "torque"]
+    assert task.windows[2].mirror
+    with pytest.raises(InputError, match=r"windows.0: .*has no windows|has no windows"):
+        load_task({"windows": [{"use": "armchair/sit-down"}]})

@@ -1,87 +1,111 @@
-"""Shorter lists of keyframes: what they share is said once, and other tasks' keyframes can be used."""
+"""Shorter lists of keyframes and windows: what they share is said once, and those of other tasks can be used."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field, ValidationError
 
 from gambol.errors import InputError, unknown_name
-from gambol.goals.keyframes import Keyframe, mirror, repeat, reverse
+from gambol.goals.keyframes import Keyframe
 from gambol.goals.model import GoalModel, Name
+from gambol.goals.windows import Window
 from gambol.validation import explained
 
-SHARED = "each_keyframe"
-"""The key of a task file under which stands what its keyframes share."""
+Listed = Literal["keyframes", "windows"]
+Entry = Keyframe | Window
+KINDS: dict[Listed, tuple[str, str, type[Entry]]] = {
+    "keyframes": ("each_keyframe", "keyframe", Keyframe),
+    "windows": ("each_window", "window", Window),
+}
+"""For each kind of list in a task: the key under which stands what its entries share, what one is called, its type."""
 
 
 class Reuse(GoalModel):
-    """The keyframes of another task, all or some, as they are or changed."""
+    """The keyframes or windows of another task, all or some, as they are or changed."""
 
     use: Name
     """A shipped task or a task file, counted from the folder of the file that uses it."""
     only: Annotated[tuple[Name, ...], Field(min_length=1, max_length=1000)] | None = None
-    """Names of the keyframes to take, in the other task's order; all by default."""
+    """Names of the entries to take, in the other task's order; all by default."""
     mirror: bool = False
     """Left and right exchanged."""
     reverse: bool = False
     """In the opposite order."""
     repeat: Annotated[int, Field(ge=1, le=100)] = 1
 
-    def keyframes(self, found: Sequence[Keyframe]) -> tuple[Keyframe, ...]:
-        """What is taken from the keyframes of the task that is used."""
-        known = [keyframe.name for keyframe in found]
+    def taken(self, found: Sequence[Entry], word: str) -> list[Entry]:
+        """What is taken from the entries of the task that is used."""
+        known = [entry.name for entry in found]
         for name in self.only or ():
             if name not in known:
-                raise unknown_name("keyframe", name, known, key="only")
-        taken = tuple(keyframe for keyframe in found if self.only is None or keyframe.name in self.only)
-        taken = mirror(taken) if self.mirror else taken
-        return repeat(reverse(taken) if self.reverse else taken, self.repeat)
+                raise unknown_name(word, name, known, key="only")
+        entries = [entry for entry in found if self.only is None or entry.name in self.only]
+        entries = [entry.mirrored() for entry in entries] if self.mirror else entries
+        return (entries[::-1] if self.reverse else entries) * self.repeat
 
 
-def expanded(data: dict[str, Any], keyframes_of: Callable[[str], Sequence[Keyframe]]) -> dict[str, Any]:
-    """Task data in which every keyframe stands for itself: ``use`` replaced by the keyframes it means, and what
-    ``each_keyframe`` says put into all others that do not say it themselves.
+def expanded(data: dict[str, Any], entries_of: Callable[[str, Listed], Sequence[Entry]]) -> dict[str, Any]:
+    """Task data in which every keyframe and window stands for itself.
+
+    ``use`` is replaced by the entries it means, and what ``each_keyframe`` or ``each_window`` says is put into all
+    others that do not say it themselves; shared objectives are added to a window's own.
     """
-    shared, plain = _shared(data), {key: value for key, value in data.items() if key != SHARED}
-    items = plain.get("keyframes")
-    if isinstance(items, list):
-        plain["keyframes"] = [
-            keyframe
-            for place, item in enumerate(cast("list[Any]", items))
-            for keyframe in _meant(item, f"keyframes.{place}", shared, keyframes_of)
-        ]
+    plain = {key: value for key, value in data.items() if key not in {shared for shared, _, _ in KINDS.values()}}
+    for listed in KINDS:
+        shared, items = _shared(data, listed), plain.get(listed)
+        if isinstance(items, list):
+            plain[listed] = [
+                entry
+                for place, item in enumerate(cast("list[Any]", items))
+                for entry in _meant(item, listed, place, shared, entries_of)
+            ]
     return plain
 
 
-def _shared(data: dict[str, Any]) -> dict[str, Any]:
-    shared = data.get(SHARED, {})
+def _shared(data: dict[str, Any], listed: Listed) -> dict[str, Any]:
+    key, word, kind = KINDS[listed]
+    shared = data.get(key, {})
     if not isinstance(shared, dict):
-        raise InputError("must be a mapping of what keyframes share", key=SHARED)
-    if shared and "keyframes" not in data:
-        raise InputError("there are no keyframes", key=SHARED)
-    fields = sorted(Keyframe.model_fields)
-    for key in cast("dict[Any, Any]", shared):
-        if key not in fields:
-            raise unknown_name("key of a keyframe", str(key), fields, key=SHARED)
+        raise InputError(f"must be a mapping of what {listed} share", key=key)
+    if shared and listed not in data:
+        raise InputError(f"there are no {listed}", key=key)
+    fields = sorted(kind.model_fields)
+    for given in cast("dict[Any, Any]", shared):
+        if given not in fields:
+            raise unknown_name(f"key of a {word}", str(given), fields, key=key)
     return cast("dict[str, Any]", shared)
 
 
-def _meant(item: Any, key: str, shared: dict[str, Any], keyframes_of: Callable[[str], Sequence[Keyframe]]) -> list[Any]:
-    """The keyframes, as plain data, that an entry of the list stands for; what is no keyframe at all stays as it is."""
+def _meant(
+    item: Any,
+    listed: Listed,
+    place: int,
+    shared: dict[str, Any],
+    entries_of: Callable[[str, Listed], Sequence[Entry]],
+) -> list[Any]:
+    """The entries, as plain data, that one in the list stands for; what is no mapping at all stays as it is."""
     if not isinstance(item, dict):
         return [item]
     given = cast("dict[str, Any]", item)
     if "use" not in given:
-        item = {**shared, **given}
-        if isinstance(shared.get("weights"), dict) and isinstance(given.get("weights"), dict):
-            item["weights"] = {**shared["weights"], **given["weights"]}
-        return [item]
+        return [{**shared, **given, **_joined(shared, given)}]
     try:
         wish = Reuse(**given)
-        return [keyframe.in_file() for keyframe in wish.keyframes(keyframes_of(wish.use))]
+        return [entry.in_file() for entry in wish.taken(entries_of(wish.use, listed), KINDS[listed][1])]
     except ValidationError as error:
-        raise explained(error).within(key=key) from None
+        raise explained(error).within(key=f"{listed}.{place}") from None
     except InputError as error:
-        raise error.within(key=key) from None
+        raise error.within(key=f"{listed}.{place}") from None
+
+
+def _joined(shared: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """What is put together where both say something: weights one by one, objectives one after the other."""
+    joined: dict[str, Any] = {}
+    weights, objectives = ((shared.get(key), given.get(key)) for key in ("weights", "objectives"))
+    if isinstance(weights[0], dict) and isinstance(weights[1], dict):
+        joined["weights"] = {**weights[0], **weights[1]}
+    if isinstance(objectives[0], list) and isinstance(objectives[1], list):
+        joined["objectives"] = [*objectives[1], *objectives[0]]
+    return joined

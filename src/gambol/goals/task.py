@@ -19,7 +19,7 @@ from gambol.goals.keyframes import Keyframe, check_against
 from gambol.goals.model import GoalModel, Name, Text
 from gambol.goals.overrides import DEFAULT_CHARACTER, GOALS, apply_overrides
 from gambol.goals.partial import Partial
-from gambol.goals.reuse import expanded
+from gambol.goals.reuse import Entry, Listed, expanded
 from gambol.goals.success import Criterion
 from gambol.goals.tracking import Track
 from gambol.goals.windows import Window
@@ -166,15 +166,15 @@ def _loaded(source: str | Path | Mapping[str, Any], overrides: Sequence[str], us
     if file in users:
         raise InputError(f"uses itself: {' -> '.join((*users, file))}", key="use")
 
-    def keyframes_of(name: str) -> tuple[Keyframe, ...]:
+    def entries_of(name: str, listed: Listed) -> Sequence[Entry]:
         named = beside(file, name) if name.endswith((".yaml", ".yml")) else name
-        other = _loaded(named, (), (*users, file or "this task"))
-        if other.keyframes is None:
-            raise InputError(f"{name} has no keyframes: its goal is {other.goal_kind}", key="use")
-        return other.keyframes
+        found = getattr(_loaded(named, (), (*users, file or "this task")), listed)
+        if found is None:
+            raise InputError(f"{name} has no {listed}", key="use")
+        return found
 
     try:
-        return Task(**{**apply_overrides(expanded(data, keyframes_of), overrides), "file": file})
+        return Task(**{**apply_overrides(expanded(data, entries_of), overrides), "file": file})
     except ValidationError as error:
         raise explained(error, file=file) from None
     except TypeError as error:

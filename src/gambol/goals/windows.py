@@ -29,4 +29,18 @@ class Window(GoalModel):
     """Left and right move alike."""
     coupled_arms: bool = False
     """Arms swing with the legs."""
+    mirror: bool = False
+    """What the objectives say, with left and right exchanged."""
     objectives: Annotated[tuple[Objective, ...], Field(min_length=1, max_length=100)]
+
+    def mirrored(self) -> Window:
+        """Left and right exchanged."""
+        return self.model_copy(update={"mirror": not self.mirror})
+
+    def in_file(self) -> dict[str, Any]:
+        """Plain data as a person would write it."""
+        plain = self.model_dump(mode="json", exclude_defaults=True, exclude={"objectives"})
+        return {
+            **plain,
+            "objectives": [each.model_dump(mode="json", exclude_defaults=True) for each in self.objectives],
+        }

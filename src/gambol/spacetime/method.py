@@ -41,7 +41,10 @@ class Prepared:
         """Everything that can be wrong with a task is found here, before the work begins."""
         windows = task.windows or ()
         objectives = tuple(
-            tuple(Weighed.of(each, f"windows.{k}.objectives.{i}") for i, each in enumerate(window.objectives))
+            tuple(
+                Weighed.of(each, f"windows.{k}.objectives.{i}", mirror=window.mirror)
+                for i, each in enumerate(window.objectives)
+            )
             for k, window in enumerate(windows)
         )
         for k, row in enumerate(objectives):

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from gambol.characters.blueprint import mirror_name, mirror_position
 from gambol.errors import unknown_name
 from gambol.goals import Objective
 from gambol.rotations import Array, namespace
@@ -35,6 +36,10 @@ class Parameters(BaseModel):
         """The points it looks at."""
         return ()
 
+    def mirrored(self) -> Self:
+        """Left and right exchanged."""
+        return self
+
 
 class Nothing(Parameters):
     """An objective without parameters."""
@@ -49,6 +54,10 @@ class Feet(Parameters):
     def named(self) -> tuple[str, ...]:
         """The points it looks at."""
         return self.feet
+
+    def mirrored(self) -> Self:
+        """Left and right exchanged."""
+        return self.model_copy(update={"feet": tuple(map(mirror_name, self.feet))})
 
 
 class Balance(Feet):
@@ -74,6 +83,10 @@ class At(Parameters):
         """The points it looks at."""
         return self.points
 
+    def mirrored(self) -> Self:
+        """Left and right exchanged."""
+        return self.model_copy(update={"points": tuple(map(mirror_name, self.points))})
+
 
 class Threshold(At):
     """Some points and a height they should not be under, or over."""
@@ -95,11 +108,19 @@ class Step(Parameters):
 
     by: tuple[float, float, float]
 
+    def mirrored(self) -> Self:
+        """Left and right exchanged."""
+        return self.model_copy(update={"by": mirror_position(self.by)})
+
 
 class Heading(Parameters):
     """Where the pelvis should face, degrees counter-clockwise from the x axis."""
 
     degrees: Annotated[float, Field(ge=-3600.0, le=3600.0)]
+
+    def mirrored(self) -> Self:
+        """Left and right exchanged."""
+        return self.model_copy(update={"degrees": -self.degrees})
 
 
 class Spin(Parameters):
@@ -109,6 +130,10 @@ class Spin(Parameters):
     least: float = -np.inf
     most: float = np.inf
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=True)
+
+    def mirrored(self) -> Self:
+        """Left and right exchanged: somersaults stay what they are, other turns go the other way."""
+        return self if self.axis == "left" else self.model_copy(update={"least": -self.most, "most": -self.least})
 
 
 def balance(view: View, given: Balance) -> Array:
@@ -228,7 +253,7 @@ class Weighed:
     at_end: bool
 
     @staticmethod
-    def of(objective: Objective, key: str) -> Weighed:
+    def of(objective: Objective, key: str, *, mirror: bool = False) -> Weighed:
         """Checked against what the term knows; ``key`` is where it stands in the task."""
         if objective.term not in TERMS:
             raise unknown_name("objective", objective.term, TERMS, key=f"{key}.term")
@@ -239,6 +264,7 @@ class Weighed:
             raise explained(error, known=term.parameters.model_fields).within(key=f"{key}.parameters") from None
         if isinstance(given, Spin) and given.axis not in AXES:
             raise unknown_name("axis", given.axis, AXES, key=f"{key}.parameters.axis")
+        given = given.mirrored() if mirror else given
         return Weighed(objective.term, term, given, objective.weight, objective.when == "end")
 
     def cost(self, view: View) -> Array:
