@@ -256,6 +256,14 @@ def test_wrong_uses_of_keyframes_are_told(tmp_path: Path) -> None:
         (tmp_path / f"{name}.yaml").write_text(f"keyframes: [{{use: {other}.yaml}}]\n", encoding="utf-8")
     with pytest.raises(InputError, match="uses itself"):
         load_task(tmp_path / "a.yaml")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "c.yaml").write_text("keyframes: [{use: sub/../c.yaml}]\n", encoding="utf-8")
+    with pytest.raises(InputError, match="uses itself"):
+        load_task(tmp_path / "c.yaml")
+    (tmp_path / "d.yaml").write_text("keyframes: [{pairs: [{body: torso}], tolerence: 1}]\n", encoding="utf-8")
+    (tmp_path / "e.yaml").write_text("keyframes: [{use: d.yaml}]\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"d.yaml: keyframes.0.tolerence"):
+        load_task(tmp_path / "e.yaml")
     (tmp_path / "w.yaml").write_text("windows: [{objectives: [{term: x}]}]\n", encoding="utf-8")
     with pytest.raises(InputError, match="has no keyframes"):
         load_task({"keyframes": [{"use": str(tmp_path / "w.yaml")}]})
@@ -273,6 +281,9 @@ def test_what_keyframes_share_is_said_once() -> None:
     assert [k.limit for k in given[:2]] == [7, 9]
     assert [(k.weights.contact, k.weights.facing) for k in given[:2]] == [(50, 3), (50, 1)]
     assert given[2:] == load_task("armchair/sit-down").keyframes
+    changed = load_task("stool/rotate", ["each_keyframe.tolerance=0.4", "keyframes.1.tolerance=0.3"]).keyframes
+    assert changed is not None
+    assert [k.tolerance for k in changed[:3]] == [0.4, 0.3, 0.4]
     for wrong, told in (
         ({"each_keyframe": 3, "keyframes": [first]}, "each_keyframe: must be a mapping"),
         ({"each_keyframe": {"tolerence": 1}, "keyframes": [first]}, "each_keyframe: no key of a keyframe named"),

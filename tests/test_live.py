@@ -97,3 +97,11 @@ def test_wrong_changes_are_refused_and_change_nothing() -> None:
     with pytest.raises(InputError, match="slowdown"):
         LiveSession(load_task(STAY), SETTINGS, slowdown=0)
     assert len(session.stop()) == 1
+
+
+def test_wrong_settings_and_methods_are_refused() -> None:
+    task = load_task("armchair/sit-down", ["settings.rolouts=3"])
+    with pytest.raises(InputError, match=r"settings.rolouts"):
+        LiveSession(task)
+    with pytest.raises(InputError, match="no method named 'partwize'"):
+        LiveSession(load_task("armchair/sit-down"), SETTINGS, method="partwize")

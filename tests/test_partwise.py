@@ -10,6 +10,7 @@ from gambol.characters import build
 from gambol.errors import InputError
 from gambol.goals import Keyframe, load_task
 from gambol.partwise.groups import Grouping, parts_of_actuators
+from gambol.partwise.planner import Plan
 from gambol.partwise.progress import KeyframeProgress
 from gambol.partwise.search import candidates, recombine, shaped_noise, strides, widths
 from gambol.partwise.sensing import instrument
@@ -315,3 +316,18 @@ def test_wrong_settings_and_methods_are_refused() -> None:
         gambol.solve({"windows": [{"objectives": [{"term": "x"}]}]}, method="predictive-sampling")
     with pytest.raises(InputError, match="seed"):
         gambol.solve(STAY, seed=-1)
+
+
+def test_a_plan_stays_within_the_controls_it_was_made_for() -> None:
+    plan = Plan(np.array([[0.0], [1.0], [1.0]]), 0.1, (-np.ones(1), np.ones(1)))
+    controls = [plan.control(age)[0] for age in np.linspace(0.0, 0.2, 41)]
+    assert max(controls) == 1.0, "its spline overshoots"
+
+
+def test_a_keyframe_is_held_for_as_many_steps_as_its_time_has() -> None:
+    for sustain in (0.3, 1.2, 2.0, 2.5, 3.4):
+        progress = KeyframeProgress([Keyframe(pairs=[{"body": "pelvis"}], sustain=sustain, limit=9.0)])
+        steps = 1
+        while not progress.update(np.zeros((1, 3)), 0.005):
+            steps += 1
+        assert steps == round(sustain / 0.005)

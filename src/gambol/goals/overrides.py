@@ -11,6 +11,7 @@ from gambol.scenes.furniture import KINDS
 from gambol.scenes.terrain import NAME as GROUND
 
 _TOP = ("name", "summary", "scene", "character", "characters", "start", "method", "success", "settings")
+_SHARED = ("each_keyframe", "each_window")
 DEFAULT_CHARACTER = "humanoid"
 GOALS = ("keyframes", "windows", "behaviour", "partial", "track")
 """The keys under which a task may say what is wished for; each task has exactly one."""
@@ -43,7 +44,7 @@ def _own(value: Any) -> Any:
 
 
 def _path(data: dict[str, Any], path: list[str]) -> list[str]:
-    if path[0] not in (*_TOP, *GOALS):
+    if path[0] not in (*_TOP, *GOALS, *_SHARED):
         return ["settings", *path]
     if path[0] == "character" and len(path) > 1:
         data.setdefault("character", DEFAULT_CHARACTER)

@@ -21,6 +21,8 @@ KINDS: dict[Listed, tuple[str, str, type[Entry]]] = {
 }
 """For each kind of list in a task: the key under which stands what its entries share, what one is called, its type."""
 
+SHARED_KEYS = tuple(shared for shared, _, _ in KINDS.values())
+
 
 class Reuse(GoalModel):
     """The keyframes or windows of another task, all or some, as they are or changed."""
@@ -52,7 +54,7 @@ def expanded(data: dict[str, Any], entries_of: Callable[[str, Listed], Sequence[
     ``use`` is replaced by the entries it means, and what ``each_keyframe`` or ``each_window`` says is put into all
     others that do not say it themselves; shared objectives are added to a window's own.
     """
-    plain = {key: value for key, value in data.items() if key not in {shared for shared, _, _ in KINDS.values()}}
+    plain = {key: value for key, value in data.items() if key not in SHARED_KEYS}
     for listed in KINDS:
         shared, items = _shared(data, listed), plain.get(listed)
         if isinstance(items, list):
@@ -97,7 +99,8 @@ def _meant(
     except ValidationError as error:
         raise explained(error).within(key=f"{listed}.{place}") from None
     except InputError as error:
-        raise error.within(key=f"{listed}.{place}") from None
+        # an error in the task that is used has a file and a key of its own
+        raise error if error.file else error.within(key=f"{listed}.{place}") from None
 
 
 def _joined(shared: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:

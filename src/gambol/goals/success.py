@@ -31,6 +31,8 @@ class Criterion(GoalModel):
     def _bounded(self) -> Criterion:
         if self.at_least is None and self.at_most is None:
             raise ValueError("needs at_least, at_most or both")
+        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+            raise ValueError(f"at_least {self.at_least:g} is more than at_most {self.at_most:g}")
         return self
 
     def holds(self, value: float | None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import resources
@@ -19,7 +20,7 @@ from gambol.goals.keyframes import Keyframe, check_against
 from gambol.goals.model import GoalModel, Name, Text
 from gambol.goals.overrides import DEFAULT_CHARACTER, GOALS, apply_overrides
 from gambol.goals.partial import Partial
-from gambol.goals.reuse import Entry, Listed, expanded
+from gambol.goals.reuse import SHARED_KEYS, Entry, Listed, expanded
 from gambol.goals.success import Criterion
 from gambol.goals.tracking import Track
 from gambol.goals.windows import Window
@@ -163,7 +164,7 @@ def _loaded(source: str | Path | Mapping[str, Any], overrides: Sequence[str], us
         data = {"name": str(source) if shipped else path.stem, **read_yaml(path)}
     if "file" in data:
         raise InputError("unknown key", file=file, key="file")
-    if file in users:
+    if file is not None and _same(file) in map(_same, users):
         raise InputError(f"uses itself: {' -> '.join((*users, file))}", key="use")
 
     def entries_of(name: str, listed: Listed) -> Sequence[Entry]:
@@ -174,13 +175,21 @@ def _loaded(source: str | Path | Mapping[str, Any], overrides: Sequence[str], us
         return found
 
     try:
-        return Task(**{**apply_overrides(expanded(data, entries_of), overrides), "file": file})
+        shared = [override for override in overrides if override.partition(".")[0] in SHARED_KEYS]
+        others = [override for override in overrides if override not in shared]
+        entries = expanded(apply_overrides(data, shared), entries_of)
+        return Task(**{**apply_overrides(entries, others), "file": file})
     except ValidationError as error:
         raise explained(error, file=file) from None
     except TypeError as error:
         raise InputError(f"keys must be names: {error}", file=file) from None
     except InputError as error:
         raise error.within(file=file) from None
+
+
+def _same(file: str) -> str:
+    """One spelling for every way to name a task file; shipped names stay as they are."""
+    return os.path.realpath(file) if file.endswith((".yaml", ".yml")) else file
 
 
 def beside(task_file: str | None, file: str) -> str:

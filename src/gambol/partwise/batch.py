@@ -18,9 +18,10 @@ import numpy as np
 from gambol.errors import InputError, MissingExtraError
 from gambol.goals import Task
 from gambol.motion import Motion, Source
-from gambol.partwise.method import PARTWISE
+from gambol.partwise.method import PARTWISE, recombines
 from gambol.partwise.outlook import standing_heights
 from gambol.partwise.planner import UNSTABLE_COST, Partwise, carried_count, control_range, noise_width
+from gambol.partwise.progress import ROUNDING
 from gambol.partwise.search import candidates, chosen, recombine, shaped_noise, strides
 from gambol.partwise.sensing import instrument
 from gambol.partwise.settings import Settings
@@ -102,14 +103,14 @@ class TrialBatch:
         self._planner = backend("gpu", planning.model, device=device)
         self._world = backend("gpu", seeing.model, device=device)
         table = KeyframeTable.of(task.keyframes, seeing)
-        parts = Partwise.of(task.world, task.keyframes, table) if method == PARTWISE else None
+        parts = Partwise.of(task.world, task.keyframes, table) if recombines(method) else None
         self._kept = carried_count(parts, settings)
         self._steps = max(round(settings.horizon / planning.model.opt.timestep), 1)
         self._keyframes = task.keyframes
         self._prepare(table, parts)
         keys = jax.vmap(jax.random.key)(np.asarray(seeds, np.uint32))
         self._keys = keys
-        start = pack_state(self._model, task.initial_qpos(), np.zeros(self._model.nv))
+        self._begin = start = pack_state(self._model, task.initial_qpos(), np.zeros(self._model.nv))
         jnp = jax.numpy
         self._state = jnp.tile(jnp.asarray(start, jnp.float32), (self._trials, 1))
         self._target_columns = columns_of(self._model, MOCAP)
@@ -173,7 +174,7 @@ class TrialBatch:
 
         @jax.jit
         def select(
-            tried: Any, rows: Any, states: Any, sensors: Any, failed: Any, overflowed: Any, course: _Course
+            tried: Any, rows: Any, states: Any, sensors: Any, failed: Any, overflowed: Any, course: _Course, now: Any
         ) -> tuple[Any, ...]:
             def by_trial(array: Any) -> Any:
                 return array.reshape(-1, settings.rollouts, *array.shape[1:])
@@ -197,15 +198,21 @@ class TrialBatch:
             if seen is not None:
                 made.append(recombine(tried, found, seen[index], sources))
             running = (~course.failed) & (course.index <= last)
+            hopeless = running & bad.all(axis=1)
+            planned = running & ~hopeless
             course = course._replace(
-                cost=course.cost + jnp.where(running, totals.min(axis=1), 0.0),
-                wins=course.wins + (running & (best >= settings.rollouts - parted)),
-                plans=course.plans + running,
+                cost=course.cost + jnp.where(planned, totals.min(axis=1), 0.0),
+                wins=course.wins + (planned & (best >= settings.rollouts - parted)),
+                plans=course.plans + planned,
+                failed=course.failed | hopeless,
+                ended=jnp.where(hopeless, now, course.ended),
             )
             return nominal, jnp.concat(made, axis=1), jnp.clip(acting @ nominal, low, high), course
 
         @jax.jit
-        def advance(sensors: Any, course: _Course, now: Any) -> _Course:
+        def advance(sensors: Any, unstable: Any, overflowed: Any, course: _Course, now: Any) -> _Course:
+            wrong = (~course.failed) & (course.index <= last) & (unstable | (overflowed != 0))
+            course = course._replace(failed=course.failed | wrong, ended=jnp.where(wrong, now, course.ended))
             for step in range(settings.replan_every):
                 index = jnp.minimum(course.index, last)
                 gaps = device_table.displacements(sensors[:, step : step + 1], index)[:, 0]
@@ -213,7 +220,7 @@ class TrialBatch:
                 running = (~course.failed) & (course.index <= last)
                 elapsed = course.elapsed + dt
                 held = jnp.where(near, course.held + dt, 0.0)
-                reached = running & near & (held >= sustain[index] - 1e-6)
+                reached = running & near & (held >= sustain[index] - ROUNDING)
                 failed = course.failed | (running & ~reached & (elapsed > limit[index]))
                 after = course.index + reached
                 over = running & (failed | (after > last))
@@ -234,9 +241,8 @@ class TrialBatch:
         longest = sum(k.limit for k in self._keyframes) + 1.0
         turns = int(longest / (float(self._model.opt.timestep) * self.settings.replan_every)) + 1
         for turn in range(turns):
-            acted = self.advance()
+            self.advance()
             if turn % 20 == 19:
-                acted.check()
                 index, failed = (np.asarray(a) for a in jax.device_get((self._course.index, self._course.failed)))
                 over = failed | (index >= len(self._keyframes))
                 spent = time.perf_counter() - began
@@ -247,8 +253,8 @@ class TrialBatch:
                     break
         return self._outcomes()
 
-    def advance(self) -> DeviceRollout:
-        """Plans for every trial and the simulation steps until the next, which are returned."""
+    def advance(self) -> None:
+        """Plans for every trial and the simulation steps until the next."""
         jax, pace = self._jax, self.pace
         began = time.perf_counter()
         self._place_targets(self._now)
@@ -261,14 +267,16 @@ class TrialBatch:
             out = self._rolled(self._planner, starts, rows)
             pace.rollouts += time.perf_counter() - rolling
             sensed = self._jax_arrays(out.states, out.sensors, out.failed, out.overflowed)
-            self._nominal, self._carried, controls, self._course = self._select(tried, rows, *sensed, self._course)
+            self._nominal, self._carried, controls, self._course = self._select(
+                tried, rows, *sensed, self._course, self._now
+            )
         jax.block_until_ready(controls)
         acting = time.perf_counter()
         acted = self._rolled(self._world, self._state, controls)
-        states, sensors = self._jax_arrays(acted.states, acted.sensors)
+        states, sensors, *trouble = self._jax_arrays(acted.states, acted.sensors, acted.failed, acted.overflowed)
         # copies: the arrays of the simulation are written over in the next round
         self._state = jax.numpy.array(states[:, -1])
-        self._course = self._advance(sensors, self._course, self._now)
+        self._course = self._advance(sensors, *trouble, self._course, self._now)
         if self._keep:
             kept = (part[: self._keep] for part in (states, controls))
             self._recorded.append(tuple(np.array(part) for part in jax.device_get(tuple(kept))))
@@ -277,7 +285,6 @@ class TrialBatch:
         pace.plans += self.settings.rounds
         pace.planning += acting - began
         pace.simulation += time.perf_counter() - acting
-        return acted
 
     def _place_targets(self, now: float) -> None:
         """Targets with paths go on once a round, whatever the simulation steps in it."""
@@ -316,10 +323,10 @@ class TrialBatch:
         ends = np.asarray(self._jax.device_get(self._course.ended))
         found = []
         for b in range(self._keep):
-            frames = min(states.shape[1], int(np.nan_to_num(ends[b], posinf=1e9) / dt) + 1)
-            parts = unpack_state(self._model, states[b, :frames])
+            steps = states.shape[1] if np.isinf(ends[b]) else max(round(float(ends[b]) / dt), 1)
+            parts = unpack_state(self._model, np.concatenate([self._begin[None], states[b, :steps]]))
+            ctrl = np.concatenate([controls[b, :steps], controls[b, steps - 1 : steps]])
             mocap = parts.mocap if self._model.nmocap else None
             source = Source.now(method=self.method, task=self.task.name, notes="one of a batch of trials on a GPU")
-            ctrl = np.concatenate([controls[b, 1:frames], controls[b, frames - 1 : frames]])
             found.append(Motion(self.task.world, dt, parts.qpos, parts.qvel, ctrl, mocap=mocap, source=source))
         return found

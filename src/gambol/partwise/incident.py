@@ -15,9 +15,9 @@ from gambol.errors import InputError
 from gambol.goals import Task
 from gambol.motion import Motion, Source
 from gambol.partwise.outlook import Outlook
-from gambol.partwise.planner import Plan
+from gambol.partwise.planner import Plan, control_range
 from gambol.partwise.recording import Recording
-from gambol.partwise.settings import Settings
+from gambol.partwise.settings import Settings, checked_settings
 from gambol.rotations import Array
 from gambol.sim import Simulation, UnstableError, state_size
 
@@ -47,6 +47,7 @@ class Incident:
         scene = self.task.world
         simulation, record = Simulation(scene, self.task.initial_qpos()), Recording(scene)
         simulation.restore(self.state)
+        simulation.leave_targets()
         began = simulation.data.time
         end, problem = self.plan.spacing * max(len(self.plan.knots) - 1, 1), ""
         while not problem and (age := self.age + simulation.data.time - began) < end:
@@ -65,7 +66,7 @@ class Incident:
 
         The candidates are others than in the run: the random numbers begin anew from the seed.
         """
-        settings = Settings(**{**self.settings.model_dump(), **changes})
+        settings = checked_settings({**self.settings.model_dump(), **changes})
         outlook = Outlook(self.task.world, self.task.keyframes or (), settings, self.seed, partwise=self.partwise)
         try:
             outlook.planner.reset()
@@ -106,7 +107,7 @@ class Incident:
             if (header["format"], header["version"]) != (KIND, VERSION):
                 raise InputError(f"is of another kind or version: {header['format']} {header['version']}")
             task = Task(**header["task"], file=header["file"])
-            plan = Plan(np.array(knots, float), float(header["spacing"]))
+            plan = Plan(np.array(knots, float), float(header["spacing"]), control_range(task.world.model))
             incident = Incident(
                 str(header["problem"]),
                 task,
@@ -121,6 +122,8 @@ class Incident:
             model = task.world.model
             if state.shape != (state_size(model),) or knots.ndim != 2 or knots.shape[1] != model.nu:
                 raise InputError(f"has a state {state.shape} and knots {knots.shape} that do not fit its task")
+            if not (plan.spacing > 0.0 and 0 <= incident.keyframe < len(task.keyframes or ())):
+                raise InputError(f"has knots {plan.spacing} s apart, or a keyframe that is not in its task")
         except InputError as error:
             raise error.within(file=path) from None
         except (ValueError, KeyError, TypeError, RecursionError) as error:

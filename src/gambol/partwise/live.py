@@ -18,12 +18,12 @@ from gambol.goals import Keyframe, Task
 from gambol.goals.keyframes import check_against
 from gambol.motion import Motion, Source
 from gambol.partwise.incident import Incident
-from gambol.partwise.method import PARTWISE
+from gambol.partwise.method import PARTWISE, recombines
 from gambol.partwise.outlook import Eyes, Outlook
 from gambol.partwise.planner import Plan
 from gambol.partwise.progress import KeyframeProgress
 from gambol.partwise.recording import Recording
-from gambol.partwise.settings import Settings
+from gambol.partwise.settings import Settings, checked_settings
 from gambol.rotations import Array
 from gambol.sim import Simulation, UnstableError
 
@@ -74,8 +74,13 @@ class LiveSession:
             raise InputError(f"must be between 0.001 and 100 (given: {slowdown})", key="slowdown")
         if task.keyframes is None:
             raise InputError("a live session performs contact keyframes", file=task.file)
+        self._partwise = recombines(method)
         self.task, self.slowdown, self.method = task, slowdown, method
-        self._settings, self._seed, self._on_frame = settings or Settings(**task.settings), seed, on_frame
+        self._settings, self._seed, self._on_frame = (
+            settings or checked_settings(task.settings, task.file),
+            seed,
+            on_frame,
+        )
         self._simulation = Simulation(task.world, task.initial_qpos())
         self._lock = threading.RLock()
         self._stopping = threading.Event()
@@ -115,7 +120,7 @@ class LiveSession:
 
     def motion(self) -> Motion:
         """What was performed, once the session has ended."""
-        if self.running:
+        if self._working:
             raise InputError("the session is still running", hint="stop it first")
         self._record.close(self._simulation.data)
         source = Source.now(method=self.method, task=self.task.name, seed=self._seed, notes="performed live")
@@ -139,6 +144,11 @@ class LiveSession:
         return bool(self._threads) and all(thread.is_alive() for thread in self._threads)
 
     @property
+    def _working(self) -> bool:
+        """Whether a thread may still touch the simulation."""
+        return any(thread.is_alive() for thread in self._threads)
+
+    @property
     def status(self) -> LiveStatus:
         """How it stands now."""
         with self._lock:
@@ -160,7 +170,7 @@ class LiveSession:
     @property
     def incident(self) -> Incident | None:
         """The moment at which physics went wrong, if that ended the session."""
-        if not isinstance(self._trouble, UnstableError) or self.running:
+        if not isinstance(self._trouble, UnstableError) or self._working:
             return None
         made, plan = self._plan
         state = self._simulation.state
@@ -169,7 +179,7 @@ class LiveSession:
             task=self.task.model_copy(update={"keyframes": self.keyframes}),
             settings=self._settings,
             seed=self._seed,
-            partwise=self.method == PARTWISE,
+            partwise=self._partwise,
             keyframe=self._progress.row,
             state=state,
             plan=plan,
@@ -232,13 +242,13 @@ class LiveSession:
     # The two threads
 
     def _look(self, keyframes: tuple[Keyframe, ...]) -> Outlook:
-        return Outlook(self.task.world, keyframes, self._settings, self._seed, partwise=self.method == PARTWISE)
+        return Outlook(self.task.world, keyframes, self._settings, self._seed, partwise=self._partwise)
 
     def _guarded(self, work: Callable[[], None]) -> None:
         try:
             work()
         except BaseException as error:
-            self._trouble = error
+            self._trouble = self._trouble or error
         finally:
             self._stopping.set()
             self._ended = time.perf_counter()

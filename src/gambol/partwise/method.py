@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gambol.errors import unknown_name
 from gambol.goals import Keyframe, Task
 from gambol.motion import Motion, Source
 from gambol.motion.metrics import measure
@@ -21,6 +22,13 @@ from gambol.rotations import Array
 from gambol.sim import Simulation, UnstableError
 
 PLAIN, PARTWISE = "predictive-sampling", "partwise"
+
+
+def recombines(method: str) -> bool:
+    """Whether a method of this name recombines parts; an error for a name that is neither."""
+    if method not in (PLAIN, PARTWISE):
+        raise unknown_name("method", method, (PLAIN, PARTWISE), key="method")
+    return method == PARTWISE
 
 
 class KeyframeController:

@@ -58,10 +58,12 @@ class Plan:
 
     knots: Array
     spacing: float
+    bounds: tuple[Array, Array]
+    """Lowest and highest controls (nu,): a spline may overshoot its knots."""
 
     def control(self, age: float) -> Array:
         """The control (nu,) to apply ``age`` seconds after that moment."""
-        return spline_row(len(self.knots), round(age / self.spacing, 9)) @ self.knots
+        return np.clip(spline_row(len(self.knots), round(age / self.spacing, 9)) @ self.knots, *self.bounds)
 
 
 class Planner:
@@ -121,12 +123,12 @@ class Planner:
         self._rng = np.random.default_rng(self._seed)
         self.discarded = self.recombined_wins = self.plans = 0
         rest = np.broadcast_to(np.clip(0.0, self._low, self._high), self._nominal[0].shape)
-        self.resume(Plan(rest, self._spacing))
+        self.resume(Plan(rest, self._spacing, (self._low, self._high)))
 
     @property
     def plan(self) -> Plan:
         """The present plan; later rounds make new ones and leave this as it is."""
-        return Plan(self._nominal[0], self._spacing)
+        return Plan(self._nominal[0], self._spacing, (self._low, self._high))
 
     def resume(self, plan: Plan) -> None:
         """Go on from a plan that another planner of the same body made."""
@@ -143,11 +145,14 @@ class Planner:
         act: Array | None = None,
         mocap: Array | None = None,
     ) -> float:
-        """One plan (or several rounds of it) towards a keyframe, the last being ``age`` seconds old; the best cost."""
+        """One plan (or several rounds of it) towards a keyframe, the last being ``age`` seconds old; its cost.
+
+        The cost is that of the best candidate, over several rounds the mean.
+        """
         start = pack_state(self._senses.model, qpos, qvel, act=act, mocap=mocap)
         later = self._phases + age / self._spacing
         self._shift(spline_matrix(self._settings.knots, later))
-        return [self._round(start, keyframe) for _ in range(self._settings.rounds)][-1]
+        return float(np.mean([self._round(start, keyframe) for _ in range(self._settings.rounds)]))
 
     def _shift(self, later: Array) -> None:
         """Read the plan and the carried candidates from a later moment on."""

@@ -10,6 +10,9 @@ import numpy as np
 from gambol.goals import Keyframe, Pair
 from gambol.rotations import Array
 
+ROUNDING = 1e-6
+"""Seconds by which a sum of time steps may fall short of the time it stands for."""
+
 
 @dataclass
 class KeyframeProgress:
@@ -65,7 +68,7 @@ class KeyframeProgress:
         if distance < self.closest:
             self.closest, self.apart = distance, np.linalg.norm(displacements, axis=-1)
         self.held = self.held + dt if distance <= self.current.tolerance else 0.0
-        if self.held >= self.current.sustain and distance <= self.current.tolerance:
+        if self.held >= self.current.sustain - ROUNDING and distance <= self.current.tolerance:
             self.index += 1
             self.elapsed, self.held, self.closest, self.apart = 0.0, 0.0, np.inf, None
             return True

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from gambol.validation import explained
 
 
 class Settings(BaseModel):
@@ -36,3 +39,11 @@ class Settings(BaseModel):
     """Plans made each time, one upon the other."""
     threads: Annotated[int, Field(ge=1, le=1024)] | None = None
     """Threads for rollouts; all cores by default. The motion does not depend on it."""
+
+
+def checked_settings(given: Mapping[str, Any], file: str | None = None) -> Settings:
+    """Settings from plain data; an error that names the wrong key."""
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        raise explained(error, file=file, key="settings", known=Settings.model_fields) from None

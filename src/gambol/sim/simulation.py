@@ -57,7 +57,14 @@ class Simulation:
         row, place = self.scene.target_row(target), np.array(to, float)
         if place.shape != (3,) or not np.abs(place).max() <= _FARTHEST:
             raise InputError(f"must be three numbers within ±{_FARTHEST:g} m (given: {to})", key=target)
-        self._moved = {**self._moved, row: place}
+        self._moved[row] = place  # one dictionary entry: other threads see all of it or nothing
+
+    def leave_targets(self) -> None:
+        """Whatever is not where its path has it now has left it for good."""
+        planned = self.scene.target_poses(self.data.time)
+        for row, place in enumerate(self.data.mocap_pos):
+            if not np.allclose(place, planned[row, :3]):
+                self._moved[row] = place.copy()
 
     def step(self, control: Array) -> None:
         """Apply a control (nu,) for one physics step."""
@@ -82,7 +89,7 @@ class Simulation:
     def _refresh(self) -> None:
         if self.model.nmocap:
             poses = self.scene.target_poses(self.data.time)
-            for row, place in self._moved.items():
+            for row, place in list(self._moved.items()):
                 poses[row, :3] = place
             self.data.mocap_pos[:], self.data.mocap_quat[:] = poses[:, :3], poses[:, 3:]
         mujoco.mj_forward(self.model, self.data)

@@ -1,4 +1,7 @@
-"""What a character did, in numbers: where it got and how it ended. Tasks state their success in these."""
+"""What a character did, in numbers: where it got and how it ended. Tasks state their success in these.
+
+Heights are above the ground plane, whatever the terrain.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _TOUCHING = 0.01
 @measures("m", "as the wish has it")
 def com_height_at_end(subject: Subject) -> Reading:
     """Height of the centre of mass in the last frame."""
-    return Reading(float(subject.mechanics.com[-1, 2]), subject.mechanics.com[:, 2])
+    return _last(subject.mechanics.com[:, 2])
 
 
 @measures("m", "0; below 0.1 the feet carry it")
@@ -26,8 +29,8 @@ def com_off_feet_at_end(subject: Subject) -> Reading:
 
 @measures("m", "0; below 0.05 both feet stand")
 def feet_height_at_end(subject: Subject) -> Reading:
-    """Mean height of the foot patches in the last frame."""
-    return _last(_feet(subject)[:, 2])
+    """Height of the higher foot patch's middle in the last frame."""
+    return _last(np.max([foot[:, 2] for foot in _each_foot(subject)], axis=0))
 
 
 @measures("m/s", "0; below 0.2 it stands still")
@@ -49,7 +52,9 @@ def head_height_at_end(subject: Subject) -> Reading:
 def travelled(subject: Subject) -> Reading:
     """How far the centre of mass got from where it began, along the direction the root faced then."""
     facing = rotate(subject.motion.poses().quats[0, subject.root], np.array([1.0, 0.0, 0.0]))[:2]
-    facing = facing / max(float(np.linalg.norm(facing)), 1e-9)
+    if float(np.linalg.norm(facing)) < 0.3:
+        raise CannotMeasureError("the root faces up or down at first: there is no direction to travel in")
+    facing = facing / np.linalg.norm(facing)
     com = subject.mechanics.com[:, :2]
     return _last((com - com[0]) @ facing)
 
@@ -153,7 +158,12 @@ def _points(subject: Subject, body: str, offsets: Array) -> Array:
 
 def _feet(subject: Subject) -> Array:
     """Mean world position (T, 3) of the foot patches."""
+    return np.mean(_each_foot(subject), axis=0)
+
+
+def _each_foot(subject: Subject) -> list[Array]:
+    """World positions (T, 3) of the middles of the foot patches."""
     feet = [patch for name, patch in subject.character.patches.items() if name.endswith("_foot")]
     if not feet:
         raise CannotMeasureError(f"{subject.name!r} has no foot patches")
-    return np.mean([_points(subject, foot.body, np.array(foot.points)) for foot in feet], axis=0)
+    return [_points(subject, foot.body, np.array(foot.points)) for foot in feet]
