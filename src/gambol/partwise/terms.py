@@ -164,8 +164,12 @@ class KeyframeTable:
         """Vectors (B, ..., P, 3) from each target to its point (equation 4); ``index`` (B,) chooses the keyframes."""
         xp = namespace(sensors)
         lead = (sensors.shape[0],) + (1,) * (sensors.ndim - 2)
-        columns = (self.columns[index][..., None] + np.arange(7)).reshape(*lead, -1)
-        frames = xp.take_along_axis(sensors, columns, axis=-1).reshape(*sensors.shape[:-1], -1, 7)
+        columns = self.columns[index][..., None] + np.arange(7)
+        if len(sensors) == 1:  # one trial: no need to look up each its own
+            frames = sensors[..., columns[0]]
+        else:
+            frames = xp.take_along_axis(sensors, columns.reshape(*lead, -1), axis=-1)
+            frames = frames.reshape(*sensors.shape[:-1], -1, 7)
         offsets = self.offsets[index].reshape(*lead, -1, 3)
         points = frames[..., :3] + rotate(frames[..., 3:], offsets)
         half = points.shape[-2] // 2
@@ -175,9 +179,20 @@ class KeyframeTable:
 def costs(rolled: Rolled, table: KeyframeTable, index: Any) -> Array:
     """Weighted costs (B, N, P + 12) of every pair and common term, averaged over time."""
     xp = namespace(rolled.sensors)
+    weights = table.weights[index]
     contact = smooth_abs(table.displacements(rolled.sensors, index)).mean(-2)
-    common = [term.norm(term.residual(rolled)).mean(-1) for term in COMMON.values()]
-    return xp.concat([contact, xp.stack(common, axis=-1)], axis=-1) * table.weights[index][:, None]
+    counts = _counting(weights[:, contact.shape[-1] :])
+    nothing = xp.zeros(rolled.sensors.shape[:2])
+    common = [
+        term.norm(term.residual(rolled)).mean(-1) if counts[place] else nothing
+        for place, term in enumerate(COMMON.values())
+    ]
+    return xp.concat([contact, xp.stack(common, axis=-1)], axis=-1) * weights[:, None]
+
+
+def _counting(weights: Any) -> Sequence[bool]:
+    """Which of the common terms have a weight now: the others need not be computed. While JAX traces, all may."""
+    return weights.any(axis=0) if isinstance(weights, np.ndarray) else [True] * len(COMMON)
 
 
 def watched_frames(keyframes: Sequence[Keyframe]) -> list[str]:
