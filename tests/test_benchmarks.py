@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import csv
+import importlib.metadata
+import itertools
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,17 +18,20 @@ from hypothesis import given
 from hypothesis import strategies as some
 from PIL import Image
 
-from gambol.errors import InputError
+from gambol.characters import build
+from gambol.errors import InputError, MissingExtraError
 from gambol.evaluate import BENCHMARKS, Findings, Request, Table
 from gambol.evaluate.charts import Bars, Chart, Curves
-from gambol.evaluate.condition import Condition
+from gambol.evaluate.condition import Condition, fingerprint
 from gambol.evaluate.partwise import baseline, budget, generalise
 from gambol.evaluate.partwise.descent import descended, mean_descent
 from gambol.evaluate.partwise.table2 import TABLE_2
+from gambol.evaluate.planning import planning
 from gambol.evaluate.running import Experiment, outcomes, wanted
 from gambol.evaluate.trial import TRIAL, interval, solved, summary
 from gambol.goals import load_task
 from gambol.motion import Motion
+from gambol.partwise.planner import Planner
 from gambol.results import Report, Result, Status
 
 SIT = Condition("sit", "armchair/sit-down")
@@ -33,6 +40,10 @@ TINY = ("rollouts=12", "horizon=0.06", "replan_every=10", "keyframes.0.limit=0.1
 
 def twice(condition: Condition, seed: int) -> dict[str, Any]:
     return {"value": 2 * seed, "wall_seconds": 4.0}
+
+
+def interrupted(*arguments: Any, **options: Any) -> Any:
+    raise KeyboardInterrupt
 
 
 class Counting:
@@ -79,6 +90,59 @@ def test_finished_trials_are_kept_and_taken_from_there(tmp_path: Path) -> None:
     assert run(2, replace(SIT, method="predictive-sampling")) == [0, 1]
 
 
+@pytest.fixture
+def gpu_extra(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Versions of the packages of the extra, which need not be installed."""
+    versions = {"mujoco-warp": "4.0", "warp-lang": "1.19", "jax": "0.7"}
+    monkeypatch.setattr("gambol.evaluate.condition.version", versions.__getitem__)
+    return versions
+
+
+def test_the_content_of_files_counts_not_their_names(tmp_path: Path) -> None:
+    body = build("humanoid").xml
+    pair = "{body: pelvis, on: floor, at: [0, 0, 1]}"
+    for folder, text in (("a", body), ("b", body), ("c", body.replace('stiffness="20"', 'stiffness="21"'))):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "body.xml").write_text(text)
+        task = f"character: body.xml\nstart: standing\nkeyframes: [{{pairs: [{pair}]}}]"
+        (tmp_path / folder / "task.yaml").write_text(task)
+    prints = [fingerprint(Condition("", str(tmp_path / f / "task.yaml")).described("cpu")) for f in "abc"]
+    assert prints[0] == prints[1] != prints[2]
+
+
+def test_versions_of_the_gpus_packages_count_on_a_gpu_alone(
+    gpu_extra: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engines = ("cpu", "gpu")
+    before = [fingerprint(SIT.described(engine)) for engine in engines]
+    gpu_extra["warp-lang"] = "1.20"
+    after = [fingerprint(SIT.described(engine)) for engine in engines]
+    assert [a == b for a, b in zip(before, after, strict=True)] == [True, False]
+    monkeypatch.setattr("gambol.evaluate.condition.version", importlib.metadata.version)
+    monkeypatch.setattr("gambol.evaluate.condition._GPU_PACKAGES", ("no-such-package",))
+    with pytest.raises(MissingExtraError, match="no-such-package"):
+        SIT.described("gpu")
+
+
+def test_a_fresh_run_that_is_interrupted_leaves_nothing_old(tmp_path: Path) -> None:
+    outcomes([SIT], Request(4, tmp_path), Counting().experiment())
+    with pytest.raises(KeyboardInterrupt):
+        outcomes([SIT], Request(3, tmp_path, fresh=True), Counting(breaks_at=1).experiment())
+    again = Counting()
+    outcomes([SIT], Request(4, tmp_path), again.experiment())
+    assert again.seeds == [1, 2], "seed 3 was not asked for afresh"
+
+
+def test_numbers_that_are_not_finite_are_kept_as_none(tmp_path: Path) -> None:
+    def cut_off(condition: Condition, seed: int) -> dict[str, Any]:
+        return {"seconds": float("inf"), "costs": [1.0, float("nan")], "wall_seconds": 1.0}
+
+    assert outcomes([SIT], Request(1, tmp_path), Experiment("cut off", cut_off)) == [
+        [{"seconds": None, "costs": [1.0, None], "wall_seconds": 1.0}]
+    ]
+    assert not any(word in next(tmp_path.rglob("0.json")).read_text() for word in ("Infinity", "NaN"))
+
+
 def test_what_was_finished_before_an_interrupt_is_not_lost(tmp_path: Path) -> None:
     request = Request(4, tmp_path)
     with pytest.raises(KeyboardInterrupt):
@@ -94,6 +158,7 @@ def test_what_was_finished_before_an_interrupt_is_not_lost(tmp_path: Path) -> No
         outcomes([SIT], request, counting.experiment())
 
 
+@pytest.mark.usefixtures("gpu_extra")
 def test_on_a_gpu_the_missing_seeds_of_a_condition_are_one_batch(tmp_path: Path) -> None:
     counting = Counting()
     other = replace(SIT, label="other", overrides=("rollouts=20",))
@@ -102,6 +167,20 @@ def test_on_a_gpu_the_missing_seeds_of_a_condition_are_one_batch(tmp_path: Path)
     assert counting.batches == [[0, 1], [2], [0, 1, 2]]
     outcomes([SIT], Request(1, tmp_path), counting.experiment())
     assert counting.seeds == [0], "trials of a GPU are not taken for those of a CPU"
+
+
+@pytest.mark.usefixtures("gpu_extra")
+def test_on_a_gpu_what_has_no_keyframes_is_done_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gambol.evaluate.running._EXECUTORS", {"local": "serial", "processes": "serial"})
+    counting, fractions = Counting(), list[float]()
+    balance = Condition("balance", "spacetime/balance")
+    request = Request(2, tmp_path, on="gpu", progress=lambda moment: fractions.append(moment.fraction))
+    found = outcomes([balance, SIT], request, counting.experiment())
+    assert (counting.seeds, counting.batches) == ([0, 1], [[0, 1]])
+    assert [[outcome["value"] for outcome in row] for row in found] == [[0, 2], [0, 2]]
+    assert fractions == [0.75, 1.0], "the batch, which says nothing itself, was the first half"
+    outcomes([balance], Request(2, tmp_path), counting.experiment())
+    assert counting.seeds == [0, 1], "its trials are those of a CPU"
 
 
 def test_processes_share_the_time_of_the_machine_and_stand_in_for_missing_batches(tmp_path: Path) -> None:
@@ -124,6 +203,12 @@ def test_wrong_requests_are_refused_before_the_work(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--rows"):
         wanted([SIT], Request(1, tmp_path, rows=["stand"]))
     assert counting.seeds == []
+    both = [SIT, Condition("balance", "spacetime/balance")]
+    with pytest.raises(InputError, match="(?s)--set: does not fit balance .*rollouts.* --rows: sit"):
+        wanted(both, Request(1, tmp_path, overrides=["rollouts=20"]))
+    assert len(wanted(both, Request(1, tmp_path, overrides=["rollouts=20"], rows=["sit"]))) == 1
+    with pytest.raises(InputError, match="nonsense"):
+        wanted(both, Request(1, tmp_path, overrides=["nonsense=20"]))
 
 
 def test_rows_are_chosen_by_parts_of_their_names_and_overrides_come_last(tmp_path: Path) -> None:
@@ -158,15 +243,24 @@ def test_the_interval_holds_the_rate(counts: tuple[int, int]) -> None:
     assert counts[0] / counts[1] - 1e-12 <= high <= 1.0
 
 
+@pytest.mark.parametrize(
+    ("counts", "known"),
+    [((36, 40), (0.769, 0.960)), ((90, 100), (0.826, 0.945)), ((0, 10), (0.0, 0.278)), ((10, 10), (0.722, 1.0))],
+)
+def test_the_interval_is_wilsons(counts: tuple[int, int], known: tuple[float, float]) -> None:
+    assert interval(*counts) == pytest.approx(known, abs=5e-4)
+
+
 def test_the_summary_of_trials() -> None:
     def ended(seconds: float, succeeded: bool) -> dict[str, Any]:
         return {"succeeded": succeeded, "seconds": seconds, "mean_cost": seconds, "jerk": None, "wall_seconds": 2.0}
 
     row = summary([ended(4, True), ended(6, True), ended(9, False), ended(9, False)])
     assert (row["trials"], row["success %"], row["wall s"]) == (4, 50.0, 8.0)
-    assert (row["mean s"], row["sd s"], row["min s"], row["max s"]) == (5.0, 1.0, 4.0, 6.0)
+    assert (row["mean s"], row["sd s"], row["min s"], row["max s"]) == (5.0, 1.41, 4.0, 6.0)
     assert (row["mean cost"], row["jerk m/s³"]) == (7.0, None)
     assert summary([ended(9, False)])["mean s"] is None
+    assert (summary([ended(4, True)])["mean s"], summary([ended(4, True)])["sd s"]) == (4.0, None)
 
 
 @pytest.mark.parametrize(
@@ -195,6 +289,7 @@ def test_the_paper_counts_eighteen_conditions_and_slowdowns_are_plans_a_second()
     assert plans == {g: {"rollouts": 15, "plans a second": 50 / g} for g in (0.25, 0.5, 1.0)}
 
 
+@pytest.mark.usefixtures("gpu_extra")
 def test_a_batch_gives_the_outcomes_of_single_trials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     batch = pytest.importorskip("gambol.partwise.batch")
 
@@ -207,13 +302,33 @@ def test_a_batch_gives_the_outcomes_of_single_trials(monkeypatch: pytest.MonkeyP
             return [batch.Trial(seed > 0, 3.0, seed, 2.0, 0.4) for seed in self.seeds]
 
         def motions(self) -> list[Motion]:
-            return [Motion(self.task.world, 0.005, np.tile(self.task.initial_qpos(), (5, 1))) for _ in self.seeds]
+            qpos = np.tile(self.task.initial_qpos(), (5, 1))
+            ctrl = np.zeros((5, self.task.world.model.nu))
+            return [Motion(self.task.world, 0.005, qpos, ctrl=ctrl) for _ in self.seeds]
 
     monkeypatch.setattr(batch, "TrialBatch", Batch)
     (found,) = outcomes([SIT], Request(3, tmp_path, on="gpu"), TRIAL)
     assert found[0].keys() == solved(replace(SIT, overrides=TINY), 0).keys()
     row = summary(found)
-    assert (row["success %"], row["jerk m/s³"], row["roughness 1/s"]) == (66.7, 0.0, None)
+    assert (row["success %"], row["jerk m/s³"], row["roughness 1/s"]) == (66.7, 0.0, 0.0)
+    for height, rate in ((0.5, 66.7), (5, 0.0)):
+        feat = f"success=[{{feat: com_height_at_end, at_least: {height}}}]"
+        (found,) = outcomes([replace(SIT, overrides=(feat,))], Request(3, tmp_path, on="gpu"), TRIAL)
+        assert summary(found)["success %"] == rate, "a batch is judged by the task's own success, too"
+
+
+def test_the_time_of_a_plan_is_that_of_one_round(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    closed: list[Planner] = []
+    monkeypatch.setattr(Planner, "close", lambda planner: closed.append(planner))
+    clock = SimpleNamespace(perf_counter=itertools.count().__next__)
+    monkeypatch.setattr(sys.modules[planning.__module__], "time", clock)
+    request = Request(2, tmp_path, overrides=["rounds=4", *TINY[:2], "threads=1"])
+    (row,) = planning(request).tables["planning"].rows
+    assert (row["plan ms"], row["bare rollouts ms"]) == (250.0, 1000.0)
+    monkeypatch.setattr(Planner, "improve", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        planning(request)
+    assert len(closed) == 2
 
 
 @pytest.fixture
@@ -252,9 +367,8 @@ def test_table2_tells_ours_beside_the_papers(run, tmp_path: Path) -> None:
     rows = list(csv.DictReader((tmp_path / "partwise-table2.csv").open(encoding="utf-8")))
     assert [row["task"] for row in rows] == list(TABLE_2)
     climb = rows[-1]
-    assert (climb["success %"], climb["paper success %"], climb["mean s"], climb["paper mean s"]) == (
-        *("100.0", "75", "5.0", "11.9"),
-    )
+    told = [climb[key] for key in ("success %", "paper success %", "mean s", "paper mean s")]
+    assert told == ["100.0", "75", "5.0", "11.9"]
     assert all(float(row["plans a second"]) >= 50 and int(row["rollouts"]) > 0 for row in rows)
     assert Image.open(tmp_path / "partwise-table2.png").width > 500
 
@@ -265,6 +379,7 @@ def test_the_baseline_counts_where_partwise_is_better(run, tmp_path: Path) -> No
     assert "lower mean cost in 18 of 18 conditions (paper: 14 of 18)" in told
     assert "shorter motions in 18 of 18 conditions (paper: 13 of 18)" in told
     assert "higher success in 18 of 18" in told
+    assert "averaged over plans; the paper's is the average cost per simulation step" in told
     assert "bench/hand-targets, 15 rollouts, slowdown 0.5: partwise succeeds in 100.0 %" in told
     row = found.tables["partwise-baseline"].rows[0]
     assert (row["partwise roughness 1/s"], row["predictive-sampling roughness 1/s"]) == (1.0, 2.0)
@@ -276,6 +391,17 @@ def test_the_baseline_counts_where_partwise_is_better(run, tmp_path: Path) -> No
     assert curves[1] == {
         **{"task": "bench/hand-targets", "method": "partwise", "seconds": "0.1", "mean cost": "9.0", "trials": "3"},
     }
+
+
+def test_a_fresh_baseline_forgets_its_curves_before_the_trials(
+    run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    request = Request(1, tmp_path, rows=["bench/hand-targets"])
+    BENCHMARKS["partwise-baseline"].run(request)
+    monkeypatch.setattr("gambol.evaluate.trial.solve", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        BENCHMARKS["partwise-baseline"].run(replace(request, fresh=True))
+    assert not list(tmp_path.rglob("0.json"))
 
 
 def test_shares_and_variants(run) -> None:

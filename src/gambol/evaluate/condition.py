@@ -6,13 +6,21 @@ import hashlib
 import json
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import mujoco
+import numpy as np
 
+from gambol.errors import MissingExtraError
 from gambol.front import check
 from gambol.goals import Task, load_task
+from gambol.scenes import Scene
 from gambol.version import __version__
+
+CPU, GPU = "cpu", "gpu"
+"""Engines that simulate."""
+_GPU_PACKAGES = ("mujoco-warp", "warp-lang", "jax")
 
 
 @dataclass(frozen=True)
@@ -49,17 +57,39 @@ class Condition:
         """The method's settings, its defaults filled in."""
         return self._ready[2]
 
-    def described(self) -> dict[str, Any]:
-        """Everything that a trial depends on but its seed, as plain data."""
+    def described(self, engine: str) -> dict[str, Any]:
+        """Everything that a trial on an engine depends on but its seed, as plain data."""
         task = self.loaded.in_file()
         for unimportant in ("summary", "settings", "method"):
             task.pop(unimportant, None)
         return {
             "task": task,
+            "world": _content(self.loaded.world),
             "method": self.solver,
             "settings": self.settings.model_dump(mode="json", exclude={"threads"}),
-            "versions": {"gambol": __version__, "mujoco": mujoco.__version__},
+            "engine": engine,
+            "versions": {
+                "gambol": __version__,
+                "mujoco": mujoco.__version__,
+                **(_gpu_versions() if GPU in (engine, getattr(self.settings, "device", CPU)) else {}),
+            },
         }
+
+
+def _content(world: Scene) -> str:
+    """A fingerprint of a scene itself, so that it does not matter in which files it is written down."""
+    model = np.zeros(mujoco.mj_sizeModel(world.model), np.uint8)
+    mujoco.mj_saveModel(world.model, None, model)
+    # the model knows meshes, the description knows what methods are told of a body: parts, patches, landmarks, poses
+    told = json.dumps(world.describe(), sort_keys=True)
+    return hashlib.sha256(model.tobytes() + told.encode()).hexdigest()
+
+
+def _gpu_versions() -> dict[str, str]:
+    try:
+        return {package: version(package) for package in _GPU_PACKAGES}
+    except PackageNotFoundError as error:
+        raise MissingExtraError(str(error.name), "gpu") from None
 
 
 def fingerprint(described: dict[str, Any]) -> str:

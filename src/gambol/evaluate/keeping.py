@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -20,14 +21,18 @@ class Shelf:
     """
 
     def __init__(self, folder: Path, condition: Condition, experiment: str, engine: str):
-        described = {**condition.described(), "experiment": experiment, "engine": engine}
+        described = {**condition.described(engine), "experiment": experiment}
         words = re.sub(r"[^\w-]+", "-", f"{condition.task} {condition.solver}").strip("-").lower()
         self.folder = folder / f"{words}-{fingerprint(described)}"
+        self.engine = engine
         self._described = described
 
+    def _file(self, seed: int) -> Path:
+        return self.folder / f"{seed}.json"
+
     def find(self, seed: int) -> dict[str, Any] | None:
-        """The outcome of a seed, where it is known."""
-        path = self.folder / f"{seed}.json"
+        """The outcome of a seed, where it is known; a number that was not finite is None."""
+        path = self._file(seed)
         if not path.exists():
             return None
         try:
@@ -43,9 +48,26 @@ class Shelf:
         about = self.folder / "condition.json"
         if not about.exists():
             _write(about, self._described)
-        _write(self.folder / f"{seed}.json", outcome)
+        _write(self._file(seed), outcome)
+
+    def forget(self, seed: int) -> None:
+        """Remove the outcome of a seed, where there is one."""
+        path = self._file(seed)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot be removed: {error.strerror or error}", file=path) from error
 
 
 def _write(path: Path, data: dict[str, Any]) -> None:
     with replacing(path) as temporary:
-        temporary.write_text(json.dumps(data, indent=1), encoding="utf-8")
+        temporary.write_text(json.dumps(_finite(data), indent=1, allow_nan=False), encoding="utf-8")
+
+
+def _finite(data: Any) -> Any:
+    """Plain data with None for every number that JSON has no word for."""
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data

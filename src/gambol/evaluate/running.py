@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 
 from gambol.errors import InputError
 from gambol.evaluate.benchmark import Request
-from gambol.evaluate.condition import Condition
+from gambol.evaluate.condition import CPU, GPU, Condition
 from gambol.evaluate.keeping import Shelf
 from gambol.results import Progress, ProgressListener
 from gambol.sim import check_place, executor
 
-GPU = "gpu"
 _EXECUTORS = {"local": "serial", "processes": "local"}
 """Rollouts of one trial use every core already: ``local`` trials run one after the other. Where there are many cores,
 one trial on each is faster."""
@@ -33,17 +32,42 @@ class Experiment:
     name: str
     alone: Alone
     together: Together | None = None
-    """All seeds as one batch on a GPU; what has no batch runs on the cores of this machine instead."""
+    """All seeds as one batch on a GPU, for conditions with keyframes.
+
+    The others, and what has no batch, run on the cores of this machine instead.
+    """
+
+    def engine(self, condition: Condition, on: str) -> str:
+        """What simulates the trials of a condition at a place."""
+        batched = on == GPU and self.together is not None and condition.loaded.keyframes is not None
+        return GPU if batched else CPU
 
 
 def wanted(conditions: Sequence[Condition], request: Request) -> list[Condition]:
-    """The conditions whose rows were asked for, with the overrides that were asked for."""
+    """The conditions whose rows were asked for, with the overrides that were asked for, which must fit all of them."""
     names = request.chosen(list(dict.fromkeys(condition.label for condition in conditions)))
-    return [
+    chosen = [
         replace(condition, overrides=(*condition.overrides, *request.overrides))
         for condition in conditions
         if condition.label in names
     ]
+    misfits = {c.label: error for c in chosen if (error := _misfit(c))}
+    if misfits:
+        error = next(iter(misfits.values()))
+        fitting = [name for name in names if name not in misfits]
+        if not fitting or not request.overrides:
+            raise error
+        problem = f"does not fit {', '.join(misfits)} ({error.key or 'there'}: {error.problem})"
+        raise InputError(problem, key="--set", hint=f"choose from the others with --rows: {', '.join(fitting)}")
+    return chosen
+
+
+def _misfit(condition: Condition) -> InputError | None:
+    try:
+        _ = condition.settings
+    except InputError as error:
+        return error
+    return None
 
 
 class _Missing(NamedTuple):
@@ -59,23 +83,50 @@ def outcomes(conditions: Sequence[Condition], request: Request, experiment: Expe
 
     Everything that can be wrong with a condition is said before the work begins.
     """
-    check_bench_place(request.on)
-    together = experiment.together if request.on == GPU else None
-    on = "processes" if request.on == GPU else request.on
-    folder, seeds = request.folder / SHELVES, range(request.trials)
-    shelves = [Shelf(folder, condition, experiment.name, GPU if together else "cpu") for condition in conditions]
+    shelves, seeds = _shelves(conditions, request, experiment), range(request.trials)
+    if request.fresh:
+        forget(conditions, request, experiment)
     # by shelf, because conditions may share one
     missing = {
         (shelf.folder, seed): _Missing(condition, seed, shelf)
         for condition, shelf in zip(conditions, shelves, strict=True)
         for seed in seeds
-        if request.fresh or shelf.find(seed) is None
+        if shelf.find(seed) is None
     }
-    if together:
-        _in_batches(list(missing.values()), together, request.progress)
-    elif missing:
-        _one_by_one(list(missing.values()), experiment.alone, on, request.progress)
+    batched = [each for each in missing.values() if each.shelf.engine == GPU]
+    single = [each for each in missing.values() if each.shelf.engine != GPU]
+    share = len(batched) / max(len(missing), 1)
+    if batched and experiment.together:
+        _in_batches(batched, experiment.together, _partly(request.progress, 0.0, share))
+    if single:
+        on = "processes" if request.on == GPU else request.on
+        _one_by_one(single, experiment.alone, on, _partly(request.progress, share, 1.0 - share))
     return [[outcome for seed in seeds if (outcome := shelf.find(seed)) is not None] for shelf in shelves]
+
+
+def forget(conditions: Sequence[Condition], request: Request, experiment: Experiment) -> None:
+    """Remove the kept outcomes of the seeds that are wanted.
+
+    All of them before the first is done again: if that is interrupted, what is found later is new.
+    """
+    for shelf in _shelves(conditions, request, experiment):
+        for seed in range(request.trials):
+            shelf.forget(seed)
+
+
+def _shelves(conditions: Sequence[Condition], request: Request, experiment: Experiment) -> list[Shelf]:
+    check_bench_place(request.on)
+    folder = request.folder / SHELVES
+    return [Shelf(folder, each, experiment.name, experiment.engine(each, request.on)) for each in conditions]
+
+
+def _partly(progress: ProgressListener, begin: float, share: float) -> ProgressListener:
+    """A listener to a part of the whole."""
+
+    def listen(moment: Progress, /) -> None:
+        progress(replace(moment, fraction=begin + share * moment.fraction))
+
+    return listen
 
 
 def check_bench_place(on: str) -> None:

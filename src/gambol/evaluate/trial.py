@@ -12,11 +12,12 @@ import numpy as np
 from gambol.evaluate.condition import Condition
 from gambol.evaluate.running import Experiment
 from gambol.front import solve
+from gambol.goals.success import judged
 from gambol.motion.metrics import measure
 from gambol.results import ProgressListener, Status
 
 SMOOTHNESS = ("jerk", "control_roughness")
-"""Metrics of each motion; that of the controls stays unknown for batches, which do not record them."""
+"""Metrics of each motion and of its controls."""
 _SURE = 1.96
 """Standard deviations either side of a normal distribution's mean that hold 95 % of it."""
 
@@ -39,16 +40,17 @@ def solved(condition: Condition, seed: int) -> dict[str, Any]:
 
 
 def solved_together(condition: Condition, seeds: Sequence[int], progress: ProgressListener) -> list[dict[str, Any]]:
-    """One solve for each seed, all of them as one batch of worlds on a GPU."""
+    """One solve for each seed, all of them as one batch of worlds on a GPU, judged like those of a CPU."""
     from gambol.partwise.batch import TrialBatch
 
     began = time.perf_counter()
-    batch = TrialBatch(condition.loaded, condition.settings, seeds, method=condition.solver, keep=len(seeds))
+    task = condition.loaded
+    batch = TrialBatch(task, condition.settings, seeds, method=condition.solver, keep=len(seeds))
     ended = batch.run(progress)
     wall = (time.perf_counter() - began) / len(seeds)
     return [
         {
-            "succeeded": trial.succeeded,
+            "succeeded": trial.succeeded and not (task.success and judged(task.success, motion)[1]),
             "seconds": trial.seconds,
             "reached": trial.reached,
             "mean_cost": trial.mean_cost,
@@ -73,7 +75,7 @@ def summary(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "low %": round(100 * low, 1),
         "high %": round(100 * high, 1),
         "mean s": round(float(np.mean(good)), 2) if good else None,
-        "sd s": round(float(np.std(good)), 2) if good else None,
+        "sd s": round(float(np.std(good, ddof=1)), 2) if len(good) > 1 else None,
         "min s": round(min(good), 2) if good else None,
         "max s": round(max(good), 2) if good else None,
         "mean cost": mean_of(outcomes, "mean_cost"),

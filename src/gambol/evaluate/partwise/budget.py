@@ -1,8 +1,10 @@
 """How much planning a published condition had, in terms that do not depend on a machine.
 
-The paper slows the world down to Γ simulated seconds a wall second while its planner plans as fast as it can. In
-lockstep the same budget is a number of plans a simulated second: we take 200 for Γ = 0.25, 100 for 0.5 and 50 for 1,
-which at simulation steps of 5 ms are plans every 1, 2 and 4 steps.
+The paper slows the world down to Γ simulated seconds a wall second while its planner plans as fast as it can: with N
+rollouts over a horizon H there is a plan every k steps of T seconds, N·H·Γ = k·T·C for some constant C of the machine,
+so that more rollouts mean fewer plans. In lockstep a budget is a number of plans a simulated second, here the same
+whatever N: 200 for Γ = 0.25, 100 for 0.5 and 50 for 1, which at simulation steps of 5 ms are plans every 1, 2 and 4
+steps. Twice the rollouts are then twice the work, which they are not in the paper.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 from gambol.evaluate.condition import Condition
 
 REPLAN_EVERY = {0.25: 1, 0.5: 2, 1.0: 4}
-"""Simulation steps between plans by slowdown Γ."""
+"""Simulation steps between plans by slowdown Γ, whatever the number of rollouts."""
 
 
 PUBLISHED_SEARCH = "noise=0.1", "spread=1", "focus=1", "strides=[]", "smoothing=0"

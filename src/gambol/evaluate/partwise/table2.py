@@ -80,7 +80,9 @@ def table2(request: Request) -> Findings:
         ],
         "Partwise MPC, Table 2",
     )
-    title = "Partwise MPC, Table 2 (paper: 100 trials at slowdown 0.25, 45 or 90 rollouts)"
+    title = (
+        "Partwise MPC, Table 2: tasks as they ship (paper: 100 trials at slowdown 0.25, typically 45 or 90 rollouts)"
+    )
     return Findings({"partwise-table2": Table(title, rows, SHOWN)}, {"partwise-table2": chart})
 
 
