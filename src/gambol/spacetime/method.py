@@ -23,6 +23,7 @@ from gambol.spacetime.pair import UNSTABLE_COST, Pair
 from gambol.spacetime.reference import Reference
 from gambol.spacetime.search import minimise
 from gambol.spacetime.settings import Settings
+from gambol.version import __version__
 
 NAME = "spacetime"
 
@@ -71,6 +72,7 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
     clip = _Clip(task, prepared)
     cache = Cache(usual_folder() if settings.cache else None)
     named = {
+        "version": __version__,
         "scene": task.world.spec.to_xml(),
         "start": clip.state.tolist(),
         "settings": _named(settings),
