@@ -29,7 +29,7 @@ class Settings(BaseModel):
     """Share of the actuators that a candidate varies, drawn anew for each; 1: all, as published."""
     strides: tuple[Annotated[float, Field(gt=0.0, le=100.0)], ...] = (2.0, 4.0)
     """Candidates that go on where the better half of the last round went, this many times as far; (): none."""
-    smoothing: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.0
+    smoothing: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.3
     """Share of the last plan that is mixed into the best candidate: calmer controls, slower answers; 0 as published."""
     planning_step: Annotated[float, Field(ge=0.001, le=0.05)] = 0.015
     """Seconds of a physics step while planning."""
