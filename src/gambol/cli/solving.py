@@ -18,10 +18,10 @@ from gambol.motion.formats import writable
 from gambol.results import Result, Status
 
 DEMO_TASK = "armchair/stand-sit-stand"
-DEMO_SEEDS = (2, 0, 4)
+DEMO_SEEDS = (4, 1, 5)
 """Tried in order until one succeeds: the same seed can end differently on another processor.
 
-The first two were chosen because their motions end standing still.
+They were chosen because their motions end standing still.
 """
 
 
