@@ -283,10 +283,10 @@ def test_the_paper_counts_eighteen_conditions_and_slowdowns_are_plans_a_second()
     assert len({c.label for c in conditions if c.task in baseline.COUNTED}) == 18
     assert len(conditions) == 2 * len({c.label for c in conditions}) == 2 * (18 + 6 + 2)
     plans = {}
-    for slowdown in budget.REPLAN_EVERY:
+    for slowdown in budget.ROUNDS:
         rounds = Condition("", "armchair/sit-down", ("rounds=3", *budget.budget(15, slowdown)))
         plans[slowdown] = budget.spent(rounds)
-    assert plans == {g: {"rollouts": 15, "plans a second": 50 / g} for g in (0.25, 0.5, 1.0)}
+    assert plans == {g: {"rollouts": 15, "plans a second": 200 / g} for g in (0.25, 0.5, 1.0)}
 
 
 @pytest.mark.usefixtures("gpu_extra")
