@@ -409,7 +409,7 @@ def test_shares_and_variants(run) -> None:
     rows = {row["task"]: row for row in found.tables["partwise-share"].rows}
     assert len(rows) == 8
     assert (rows["bench/shuffle"]["recombined %"], rows["bench/shuffle"]["paper recombined %"]) == (30.0, 22.0)
-    assert all(row["rollouts"] == 90 and row["plans a second"] == 100 for row in rows.values())
+    assert all(row["rollouts"] == 90 and row["plans a second"] == 400 for row in rows.values())
     found = run("partwise-generalise")
     rows = [row for row in found.tables["partwise-generalise"].rows if row["variant"] == "big belly"]
     assert len(rows) == 3
