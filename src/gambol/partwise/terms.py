@@ -192,7 +192,7 @@ def costs(rolled: Rolled, table: KeyframeTable, index: Any) -> Array:
 
 def _counting(weights: Any) -> Sequence[bool]:
     """Which of the common terms have a weight now: the others need not be computed. While JAX traces, all may."""
-    return weights.any(axis=0) if isinstance(weights, np.ndarray) else [True] * len(COMMON)
+    return [bool(column.any()) for column in weights.T] if isinstance(weights, np.ndarray) else [True] * len(COMMON)
 
 
 def watched_frames(keyframes: Sequence[Keyframe]) -> list[str]:

@@ -128,7 +128,7 @@ def _longest(subject: Subject, *endings: str) -> Reading:
     if not own.any():
         raise CannotMeasureError(f"{subject.name!r} has no bodies named …{' or …'.join(endings)}")
     touched = _touched(subject)
-    alone = touched[:, own].any(axis=1) & ~touched[:, ~own].any(axis=1)
+    alone: np.ndarray = np.asarray(touched[:, own].any(axis=1) & ~touched[:, ~own].any(axis=1))
     lasting = np.zeros(len(alone))
     for t in range(len(alone)):
         lasting[t] = (lasting[t - 1] if t else 0.0) + subject.motion.dt if alone[t] else 0.0
