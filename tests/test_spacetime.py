@@ -292,3 +292,8 @@ def test_windows_of_other_tasks_can_be_used_and_mirrored() -> None:
     assert task.windows[2].mirror
     with pytest.raises(InputError, match=r"windows.0: .*has no windows|has no windows"):
         load_task({"windows": [{"use": "armchair/sit-down"}]})
+
+
+def test_the_centre_of_mass_is_a_point_too() -> None:
+    high = {"term": "keep", "parameters": {"points": ["com", "head"], "above": 0.3}}
+    assert gambol.solve({**CLIP, "windows": [{"duration": 0.1, "objectives": [high]}]}).succeeded

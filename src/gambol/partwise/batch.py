@@ -126,7 +126,7 @@ class TrialBatch:
         self.pace = Pace()
 
     def _prepare(self, table: KeyframeTable, parts: Partwise | None) -> None:
-        """Compile the three pieces of a round for this task's shapes."""
+        """Compile the pieces of a round for this task's shapes."""
         jax, settings, model = self._jax, self.settings, self._model
         jnp = jax.numpy
         dt = float(model.opt.timestep)

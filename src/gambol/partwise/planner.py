@@ -201,8 +201,8 @@ def carried_count(partwise: Partwise | None, settings: Settings) -> int:
     """How many candidates of a round come from the one before: strides, then one for each partition."""
     count = len(settings.strides) + (0 if partwise is None else len(partwise.source_groups))
     if settings.rollouts < count + 2:
-        hint = f"must be at least {count + 2} for this body's partitions and strides"
-        raise InputError(hint, key="settings.rollouts")
+        problem = f"must be at least {count + 2} for this body's partitions and strides"
+        raise InputError(problem, key="settings.rollouts")
     return count
 
 

@@ -19,7 +19,7 @@ def widths(count: int, spread: float) -> Array:
 
 
 def shaped_noise(normal: Array, uniform: Array, width: Any, focus: float) -> Array:
-    """Noise (B, M, K, nu) that leaves most actuators of a candidate alone.
+    """Noise (B, M, K, nu) that leaves some actuators of a candidate alone.
 
     ``normal`` (B, M, K, nu) and ``uniform`` (B, M, 1, nu) are draws, ``width`` (M, nu) the standard deviations.
     """

@@ -18,7 +18,7 @@ from gambol.rotations import Array
 from gambol.sim import backend, pack_state
 from gambol.spacetime.cache import Cache, Finished, usual_folder
 from gambol.spacetime.objectives import Weighed
-from gambol.spacetime.observing import Observer
+from gambol.spacetime.observing import Observer, place_of
 from gambol.spacetime.pair import UNSTABLE_COST, Pair
 from gambol.spacetime.reference import Reference
 from gambol.spacetime.search import minimise
@@ -48,14 +48,16 @@ class Prepared:
             )
             for k, window in enumerate(windows)
         )
+        character = task.world.characters[task.world.main_character]
         for k, row in enumerate(objectives):
             for i, weighed in enumerate(row):
                 try:
-                    Observer.of(task.world, weighed.given.named)
+                    for point in weighed.given.named:
+                        place_of(character, point)
                 except InputError as error:
                     raise error.within(key=f"windows.{k}.objectives.{i}.parameters") from None
         named = [point for row in objectives for weighed in row for point in weighed.given.named]
-        observer = Observer.of(task.world, [point for point in named if point != "com"])
+        observer = Observer.of(task.world, named)
         references = tuple(
             Reference.of(observer.character, observer.model, window, settings.knot_spacing) for window in windows
         )

@@ -45,27 +45,6 @@ class Nothing(Parameters):
     """An objective without parameters."""
 
 
-class Feet(Parameters):
-    """The points that carry the body."""
-
-    feet: Points = ("left_foot", "right_foot")
-
-    @property
-    def named(self) -> tuple[str, ...]:
-        """The points it looks at."""
-        return self.feet
-
-    def mirrored(self) -> Self:
-        """Left and right exchanged."""
-        return self.model_copy(update={"feet": tuple(map(mirror_name, self.feet))})
-
-
-class Balance(Feet):
-    """A height for the centre of mass over the middle of the feet."""
-
-    height: Height
-
-
 class Level(Parameters):
     """A height for the centre of mass, and how far off it may be at no cost."""
 
@@ -88,6 +67,13 @@ class At(Parameters):
         return self.model_copy(update={"points": tuple(map(mirror_name, self.points))})
 
 
+class Balance(At):
+    """A height for the centre of mass over the middle of the points that carry it."""
+
+    points: Points = ("left_foot", "right_foot")
+    height: Height
+
+
 class Threshold(At):
     """Some points and a height they should not be under, or over."""
 
@@ -96,7 +82,7 @@ class Threshold(At):
 
 
 class Joints(Parameters):
-    """Joints by the beginning of their names, and the angle each should have."""
+    """Joints by a part of their names, and the angle each should have."""
 
     joints: Annotated[tuple[str, ...], Field(min_length=1)] = ("lumbar", "thorax", "shoulder", "elbow")
     angle: Annotated[float, Field(ge=-360.0, le=360.0)] = 0.0
@@ -138,7 +124,7 @@ class Spin(Parameters):
 
 def balance(view: View, given: Balance) -> Array:
     """The centre of mass at a height over the middle of the feet (equation 5)."""
-    feet = sum(view.position(foot)[..., :2] for foot in given.feet) / len(given.feet)
+    feet = sum(view.position(foot)[..., :2] for foot in given.points) / len(given.points)
     com = view.position("com")
     return ((com[..., :2] - feet) ** 2).sum(-1) + (com[..., 2] - given.height) ** 2
 

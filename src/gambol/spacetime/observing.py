@@ -39,7 +39,8 @@ class Observer:
         main = scene.main_character
         character = scene.characters[main]
         spec = scene.spec.copy()
-        wanted = {name: _place(character, name) for name in dict.fromkeys(points)}
+        places = {name: place_of(character, name) for name in dict.fromkeys(points)}
+        wanted = {name: place for name, place in places.items() if place is not None}
         labels = {name: watch_frame(spec, scene.frame(f"{main}/{body}")) for name, (body, _) in wanted.items()}
         root = watch_frame(spec, scene.frame(f"{main}/{character.bodies[0]}"))
         body = f"{main}/{character.bodies[0]}"
@@ -124,8 +125,10 @@ def point_names(character: Character) -> list[str]:
     return ["com", *character.patches, *heels, *(name for name in character.landmarks if name not in character.patches)]
 
 
-def _place(character: Character, name: str) -> tuple[str, Array]:
-    """The body and the points (P, 3) in its frame that a name stands for."""
+def place_of(character: Character, name: str) -> tuple[str, Array] | None:
+    """The body and the points (P, 3) in its frame that a name stands for; None for the centre of mass, on no body."""
+    if name == "com":
+        return None
     if name in character.patches:
         patch = character.patches[name]
         return patch.body, np.array(patch.points)
