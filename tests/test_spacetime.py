@@ -297,3 +297,8 @@ def test_windows_of_other_tasks_can_be_used_and_mirrored() -> None:
 def test_the_centre_of_mass_is_a_point_too() -> None:
     high = {"term": "keep", "parameters": {"points": ["com", "head"], "above": 0.3}}
     assert gambol.solve({**CLIP, "windows": [{"duration": 0.1, "objectives": [high]}]}).succeeded
+
+
+def test_a_search_that_cannot_get_better_stops() -> None:
+    found = minimise(lambda x: np.ones(len(x)), np.zeros(3), Settings(population=4, patience=5), 0, lambda *_: None)
+    assert found.generations == 6

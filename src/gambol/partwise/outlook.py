@@ -14,7 +14,7 @@ from gambol.partwise.settings import Settings
 from gambol.partwise.terms import KeyframeTable, watched_frames
 from gambol.rotations import Array
 from gambol.scenes import Placement, Scene, place
-from gambol.sim import set_state, unpack_state
+from gambol.sim import set_state
 
 _HEAD_SHARE, _TORSO_SHARE = 0.953, 0.938
 """Heights aimed at as shares of the standing pose's: the published 1.4 m and 1.2 m on the published humanoid."""
@@ -50,8 +50,7 @@ class Outlook(Eyes):
 
     def improve(self, state: Array, row: int, age: float) -> float:
         """One plan from a state towards a keyframe, the last plan being ``age`` seconds old; its cost."""
-        parts = unpack_state(self.model, state)
-        return self.planner.improve(parts.qpos, parts.qvel, row, age, act=parts.act, mocap=parts.mocap)
+        return self.planner.improve(state, row, age)
 
 
 def standing_heights(scene: Scene) -> tuple[float, float]:

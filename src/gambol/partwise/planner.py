@@ -16,7 +16,7 @@ from gambol.partwise.settings import Settings
 from gambol.partwise.terms import COMMON, KeyframeTable, Rolled, concerned_parts, costs
 from gambol.rotations import Array
 from gambol.scenes import Scene
-from gambol.sim import Rollout, UnstableError, backend, pack_state
+from gambol.sim import Rollout, UnstableError, backend
 from gambol.splines import spline_matrix, spline_row
 
 
@@ -135,37 +135,27 @@ class Planner:
         self._nominal = plan.knots[None].copy()
         self._carried = np.repeat(self._nominal[:, None], self._kept, axis=1)
 
-    def improve(
-        self,
-        qpos: Array,
-        qvel: Array,
-        keyframe: int,
-        age: float,
-        *,
-        act: Array | None = None,
-        mocap: Array | None = None,
-    ) -> float:
-        """One plan (or several rounds of it) towards a keyframe, the last being ``age`` seconds old; its cost.
+    def improve(self, state: Array, keyframe: int, age: float) -> float:
+        """One plan, or several rounds, from a state (nstate,) towards a keyframe; the last is ``age`` seconds old.
 
-        The cost is that of the best candidate, over several rounds the mean.
+        Gives the cost of the best candidate, over several rounds the mean.
         """
-        start = pack_state(self._senses.model, qpos, qvel, act=act, mocap=mocap)
         later = self._phases + age / self._spacing
         self._shift(spline_matrix(self._settings.knots, later))
-        return float(np.mean([self._round(start, keyframe) for _ in range(self._settings.rounds)]))
+        return float(np.mean([self._round(state, keyframe) for _ in range(self._settings.rounds)]))
 
     def _shift(self, later: Array) -> None:
         """Read the plan and the carried candidates from a later moment on."""
         self._nominal, self._carried = later @ self._nominal, later @ self._carried
 
-    def _round(self, start: Array, keyframe: int) -> float:
+    def _round(self, state: Array, keyframe: int) -> float:
         settings, rng = self._settings, self._rng
         shape = (1, self._fresh, settings.knots, len(self._low))
         draws = rng.standard_normal(shape), rng.random((1, self._fresh, 1, len(self._low)))
         noise = shaped_noise(*draws, self._width, settings.focus)
         knots = candidates(self._nominal, self._carried, noise, self._low, self._high)
         self.controls = controls = np.clip(self._basis @ knots[0], self._low, self._high)
-        out = self._backend.rollout(start, controls, out=self._out)
+        out = self._backend.rollout(state, controls, out=self._out)
         index = np.array([keyframe])
         rolled = Rolled(
             self._senses,

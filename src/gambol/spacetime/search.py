@@ -52,7 +52,7 @@ def _settled(history: list[float], patience: int | None) -> bool:
     if patience is None or len(history) <= patience:
         return False
     before, now = history[-1 - patience], history[-1]
-    return before - now < LITTLE * (history[0] - now)
+    return before - now <= LITTLE * (history[0] - now)
 
 
 def _strategy(start: Array, settings: Settings, seed: int):
