@@ -22,7 +22,7 @@ def test_trials_run_together_and_end_like_single_ones() -> None:
     outcomes = {}
     for name, keyframe in (("easy", easy), ("hopeless", hopeless)):
         batch = TrialBatch(
-            load_task({**STAY, "keyframes": [keyframe]}), Settings(rollouts=12), [0, 1, 2], device="cpu", keep=1
+            [load_task({**STAY, "keyframes": [keyframe]})], Settings(rollouts=12), [0, 1, 2], device="cpu", keep=1
         )
         outcomes[name] = batch.run(lambda moment: None)
         (motion,) = batch.motions()
@@ -31,3 +31,17 @@ def test_trials_run_together_and_end_like_single_ones() -> None:
     assert not any(trial.succeeded for trial in outcomes["hopeless"])
     assert all(trial.seconds == pytest.approx(0.055, abs=0.006) for trial in outcomes["hopeless"])
     assert len({trial.mean_cost for trial in outcomes["easy"]}) == 3, "each trial has its own random stream"
+
+
+def test_variants_share_a_batch() -> None:
+    """One task that holds and one that cannot: each trial is judged by its own keyframes, in its own world."""
+    keyframe = {**STAY["keyframes"][0], "sustain": 0.02, "limit": 0.03}
+    far = {**keyframe, "pairs": [{**keyframe["pairs"][0], "at": [0, 0, 9]}, *keyframe["pairs"][1:]]}
+    tasks = [
+        load_task({**STAY, "keyframes": [far]}),
+        load_task({**STAY, "character": "big-belly", "keyframes": [keyframe]}),
+    ]
+    batch = TrialBatch(tasks, Settings(rollouts=12), [0, 1], device="cpu", keep=4)
+    assert [trial.succeeded for trial in batch.run(lambda moment: None)] == [False, False, True, True]
+    masses = [motion.scene.model.body_mass.sum() for motion in batch.motions()]
+    assert masses[0] == masses[1] < masses[2] == masses[3]

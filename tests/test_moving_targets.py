@@ -218,7 +218,7 @@ def test_trials_in_a_batch_see_their_targets_move() -> None:
     target = {"at": [0.25, -0.35], "height": 0.9, "path": [{"time": 0.04, "at": [0.25, 0.05]}]}
     task = load_task({**FOLLOW, "scene": {"armchair": {}, "target": target}}, ["keyframes.0.limit=0.05"])
     settings = Settings(rollouts=4, horizon=0.02, knots=1, planning_step=0.02, strides=(), replan_every=1)
-    batch = TrialBatch(task, settings, [0, 1], method="predictive-sampling", device="cpu", keep=2)
+    batch = TrialBatch([task], settings, [0, 1], method="predictive-sampling", device="cpu", keep=2)
     assert not any(trial.succeeded for trial in batch.run(lambda moment: None))
     for motion in batch.motions():
         assert motion.mocap is not None

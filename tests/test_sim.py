@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import sys
 from pathlib import Path
@@ -279,6 +280,31 @@ def test_failures_leave_no_log_behind(model, start, tmp_path, monkeypatch, capfd
     assert not list(Path(tmp_path).iterdir())
     assert capfd.readouterr() == ("", "")
     assert mujoco.MjLogConfig.get().logto_console == before.logto_console
+
+
+def test_variants_are_rolled_out_side_by_side(model, start, warp_backend):
+    heavier = copy.copy(model)
+    heavier.body_mass *= 2
+    controls = random_controls(model, 4, 5)
+    with backend("gpu", model, device="cpu", variants=[heavier]) as both:
+        found = both.rollout(start, controls)
+        with pytest.raises(InputError, match="evenly"):
+            both.rollout(start, controls[:3])
+    alone = warp_backend.rollout(start, controls)
+    np.testing.assert_array_equal(found.states[:2], alone.states[:2])
+    assert np.abs(found.states[2:] - alone.states[2:]).max() > 1e-4
+
+
+def test_models_of_another_structure_are_no_variants(model, start):
+    pytest.importorskip("mujoco_warp", reason="MuJoCo Warp is not installed")
+    other = mujoco.MjModel.from_xml_string(
+        "<mujoco><worldbody><body><freejoint/><geom size='1'/></body></worldbody></mujoco>"
+    )
+    with (
+        backend("gpu", model, device="cpu", variants=[other]) as both,
+        pytest.raises(InputError, match="differ in more"),
+    ):
+        both.rollout(start, np.zeros((2, 3, model.nu)))
 
 
 def test_too_little_room_for_contacts_is_an_error(warp_backend, model, start):

@@ -57,6 +57,14 @@ class Condition:
         """The method's settings, its defaults filled in."""
         return self._ready[2]
 
+    @property
+    def kind(self) -> tuple[str, ...]:
+        """The same for conditions that differ in the numbers of their worlds alone: one batch can hold their trials."""
+        model, keyframes = self.loaded.world.model, self.loaded.keyframes or ()
+        structure = [getattr(model, name) for name in ("nq", "nv", "nu", "nmocap", "body_parentid", "geom_type")]
+        pairs = [[(pair.body, pair.on) for pair in keyframe.pairs] for keyframe in keyframes]
+        return self.task, self.solver, self.settings.model_dump_json(), repr(pairs), repr(structure)
+
     def described(self, engine: str) -> dict[str, Any]:
         """Everything that a trial on an engine depends on but its seed, as plain data."""
         task = self.loaded.in_file()

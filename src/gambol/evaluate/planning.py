@@ -60,7 +60,7 @@ def _on_cpu(task: Task, settings: Settings, request: Request) -> dict[str, Any]:
 
 def _on_gpu(task: Task, settings: Settings, request: Request) -> dict[str, Any]:
     """Rounds of a batch after the first, which compiles."""
-    batch = TrialBatch(task, settings, range(GPU_TRIALS))
+    batch = TrialBatch([task], settings, range(GPU_TRIALS))
     batch.advance()
     whole, bare = [], []
     for trial in range(request.trials):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,12 +17,14 @@ from gambol.sim import check_place, executor
 _EXECUTORS = {"local": "serial", "processes": "local"}
 """Rollouts of one trial use every core already: ``local`` trials run one after the other. Where there are many cores,
 one trial on each is faster."""
+_LARGEST_BATCH = 160
+"""Trials; a GPU gains little from more."""
 SHELVES = "kept"
 """Folder of the finished trials, in that of the benchmark."""
 
 
 Alone = Callable[[Condition, int], dict[str, Any]]
-Together = Callable[[Condition, Sequence[int], ProgressListener], list[dict[str, Any]]]
+Together = Callable[[Sequence[Condition], Sequence[int], ProgressListener], list[list[dict[str, Any]]]]
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Experiment:
     name: str
     alone: Alone
     together: Together | None = None
-    """All seeds as one batch on a GPU, for conditions with keyframes.
+    """All seeds of like conditions as one batch on a GPU, for conditions with keyframes.
 
     The others, and what has no batch, run on the cores of this machine instead.
     """
@@ -155,16 +157,32 @@ def _job(job: tuple[Alone, Condition, int]) -> dict[str, Any]:
 
 
 def _in_batches(missing: Sequence[_Missing], together: Together, progress: ProgressListener) -> None:
-    """The missing seeds of a condition are one batch."""
+    """The missing seeds of like conditions are one batch."""
     rows: dict[Path, list[_Missing]] = {}
     for each in missing:
         rows.setdefault(each.shelf.folder, []).append(each)
-    for place, row in enumerate(rows.values()):
-        condition = row[0].condition
+    batches = _batches(list(rows.values()))
+    for place, batch in enumerate(batches):
+        conditions, seeds = [row[0].condition for row in batch], [each.seed for each in batch[0]]
+        label = conditions[0].label + (f" and {len(batch) - 1} more" if len(batch) > 1 else "")
 
-        def listen(moment: Progress, /, place: int = place, label: str = condition.label) -> None:
-            progress(Progress((place + moment.fraction) / len(rows), f"{label}: {moment.what}", moment.figures))
+        def listen(moment: Progress, /, place: int = place, label: str = label) -> None:
+            progress(Progress((place + moment.fraction) / len(batches), f"{label}: {moment.what}", moment.figures))
 
-        ended = together(condition, [each.seed for each in row], listen)
-        for each, outcome in zip(row, ended, strict=True):
-            each.shelf.keep(each.seed, outcome)
+        for row, ended in zip(batch, together(conditions, seeds, listen), strict=True):
+            for each, outcome in zip(row, ended, strict=True):
+                each.shelf.keep(each.seed, outcome)
+
+
+def _batches(rows: Sequence[list[_Missing]]) -> list[list[list[_Missing]]]:
+    """Rows that can share a batch, as many as it may hold; the rows of a batch miss the same seeds."""
+    batches: list[list[list[_Missing]]] = []
+    open_batches: dict[Hashable, list[list[_Missing]]] = {}
+    for row in rows:
+        kind = row[0].condition.kind, tuple(each.seed for each in row)
+        batch = open_batches.get(kind)
+        if batch is None or (len(batch) + 1) * len(row) > _LARGEST_BATCH:
+            batch = open_batches[kind] = []
+            batches.append(batch)
+        batch.append(row)
+    return batches

@@ -39,18 +39,25 @@ def solved(condition: Condition, seed: int) -> dict[str, Any]:
     }
 
 
-def solved_together(condition: Condition, seeds: Sequence[int], progress: ProgressListener) -> list[dict[str, Any]]:
-    """One solve for each seed, all of them as one batch of worlds on a GPU, judged like those of a CPU."""
+def solved_together(
+    conditions: Sequence[Condition], seeds: Sequence[int], progress: ProgressListener
+) -> list[list[dict[str, Any]]]:
+    """One solve for each seed of each of some like conditions, all as one batch of worlds on a GPU.
+
+    They are judged like those of a CPU.
+    """
     from gambol.partwise.batch import TrialBatch
 
     began = time.perf_counter()
-    task = condition.loaded
-    batch = TrialBatch(task, condition.settings, seeds, method=condition.solver, keep=len(seeds))
+    first, tasks = conditions[0], [condition.loaded for condition in conditions]
+    trials = len(tasks) * len(seeds)
+    batch = TrialBatch(tasks, first.settings, seeds, method=first.solver, keep=trials)
     ended = batch.run(progress)
-    wall = (time.perf_counter() - began) / len(seeds)
-    return [
+    wall = (time.perf_counter() - began) / trials
+    criteria = [task.success for task in tasks for _ in seeds]
+    found = [
         {
-            "succeeded": trial.succeeded and not (task.success and judged(task.success, motion)[1]),
+            "succeeded": trial.succeeded and not (success and judged(success, motion)[1]),
             "seconds": trial.seconds,
             "reached": trial.reached,
             "mean_cost": trial.mean_cost,
@@ -58,8 +65,9 @@ def solved_together(condition: Condition, seeds: Sequence[int], progress: Progre
             **{name: metric.value for name, metric in measure(motion, SMOOTHNESS).items()},
             "wall_seconds": wall,
         }
-        for trial, motion in zip(ended, batch.motions(), strict=True)
+        for trial, motion, success in zip(ended, batch.motions(), criteria, strict=True)
     ]
+    return [found[place : place + len(seeds)] for place in range(0, trials, len(seeds))]
 
 
 TRIAL = Experiment("trial", solved, solved_together)

@@ -1,4 +1,6 @@
-"""Many trials of one task at once on a GPU: B trials × N rollouts are one batch of worlds.
+"""Many trials at once on a GPU: B trials × N rollouts are one batch of worlds.
+
+The trials are of one task or of variants of it: other furniture, other bodies, other keyframes with as many pairs.
 
 The costs and the search are the same functions as on the CPU, here on JAX arrays; MuJoCo Warp steps the worlds. Random
 numbers come from JAX, and contacts are found in another order each time: single trials differ from those on the CPU,
@@ -9,21 +11,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gambol.errors import InputError, MissingExtraError
-from gambol.goals import Task
+from gambol.goals import Keyframe, Task
 from gambol.motion import Motion, Source
 from gambol.partwise.method import PARTWISE, recombines
 from gambol.partwise.outlook import standing_heights
 from gambol.partwise.planner import UNSTABLE_COST, Partwise, carried_count, control_range, noise_width
 from gambol.partwise.progress import ROUNDING
 from gambol.partwise.search import candidates, chosen, recombine, shaped_noise, strides
-from gambol.partwise.sensing import instrument
+from gambol.partwise.sensing import Senses, instrument
 from gambol.partwise.settings import Settings
 from gambol.partwise.terms import KeyframeTable, Rolled, costs, watched_frames
 from gambol.results import Progress, ProgressListener
@@ -73,12 +75,46 @@ class _Course(NamedTuple):
     plans: Any
 
 
+@dataclass(frozen=True)
+class _Variant:
+    """What one of the tasks brings into the batch."""
+
+    keyframes: tuple[Keyframe, ...]
+    planning: Senses
+    seeing: Senses
+    table: KeyframeTable
+    parts: Partwise | None
+    heights: tuple[float, float]
+    start: Array
+    """(nstate,)"""
+
+    @staticmethod
+    def of(task: Task, settings: Settings, method: str) -> _Variant:
+        if task.keyframes is None:
+            raise InputError("trials in a batch perform contact keyframes", file=task.file)
+        frames = watched_frames(task.keyframes)
+        planning = instrument(task.world, frames, timestep=settings.planning_step)
+        seeing = instrument(task.world, frames)
+        table = KeyframeTable.of(task.keyframes, seeing)
+        parts = Partwise.of(task.world, task.keyframes, table) if recombines(method) else None
+        start = pack_state(seeing.model, task.initial_qpos(), np.zeros(seeing.model.nv))
+        return _Variant(task.keyframes, planning, seeing, table, parts, standing_heights(task.world), start)
+
+
+def _joined(tables: Sequence[KeyframeTable]) -> KeyframeTable:
+    """One below the other."""
+    if len({table.present.shape for table in tables}) > 1:
+        raise InputError("tasks in one batch have as many keyframes and pairs as each other")
+    columns = (np.concatenate([getattr(t, field.name) for t in tables]) for field in fields(KeyframeTable))
+    return KeyframeTable(*columns)
+
+
 class TrialBatch:
-    """All trials of a task, planned for and simulated together."""
+    """Every one of some like tasks with every seed, planned for and simulated together; trials go task by task."""
 
     def __init__(
         self,
-        task: Task,
+        tasks: Sequence[Task],
         settings: Settings,
         seeds: Sequence[int],
         *,
@@ -91,28 +127,25 @@ class TrialBatch:
             import warp
         except ImportError as error:
             raise MissingExtraError("JAX or Warp", "gpu") from error
-        if task.keyframes is None:
-            raise InputError("trials in a batch perform contact keyframes", file=task.file)
         self._jax, self._wp = jax, warp
-        self.task, self.settings, self.method = task, settings, method
-        self._trials, self._keep = len(seeds), min(keep, len(seeds))
-        frames = watched_frames(task.keyframes)
-        planning = instrument(task.world, frames, timestep=settings.planning_step)
-        seeing = instrument(task.world, frames)
-        self._planning, self._model = planning, seeing.model
-        self._planner = backend("gpu", planning.model, device=device)
-        self._world = backend("gpu", seeing.model, device=device)
-        table = KeyframeTable.of(task.keyframes, seeing)
-        parts = Partwise.of(task.world, task.keyframes, table) if recombines(method) else None
-        self._kept = carried_count(parts, settings)
-        self._steps = max(round(settings.horizon / planning.model.opt.timestep), 1)
-        self._keyframes = task.keyframes
-        self._prepare(table, parts)
-        keys = jax.vmap(jax.random.key)(np.asarray(seeds, np.uint32))
-        self._keys = keys
-        self._begin = start = pack_state(self._model, task.initial_qpos(), np.zeros(self._model.nv))
+        self.tasks, self.settings, self.method = tuple(tasks), settings, method
+        self._trials, self._keep = len(tasks) * len(seeds), min(keep, len(tasks) * len(seeds))
+        self._task_of = np.repeat(np.arange(len(tasks)), len(seeds))
+        variants = [_Variant.of(task, settings, method) for task in tasks]
+        self._planning, self._model = variants[0].planning, variants[0].seeing.model
+        planning, *others = (variant.planning.model for variant in variants)
+        self._planner = backend("gpu", planning, variants=others, device=device)
+        acting, *others = (variant.seeing.model for variant in variants)
+        self._world = backend("gpu", acting, variants=others, device=device)
+        self._kept = carried_count(variants[0].parts, settings)
+        self._steps = max(round(settings.horizon / planning.opt.timestep), 1)
+        self._keyframes = variants[0].keyframes
+        self._prepare(variants)
+        self._keys = jax.vmap(jax.random.key)(np.tile(np.asarray(seeds, np.uint32), len(tasks)))
         jnp = jax.numpy
-        self._state = jnp.tile(jnp.asarray(start, jnp.float32), (self._trials, 1))
+        starts = np.stack([variant.start for variant in variants])
+        self._begin = starts[self._task_of]
+        self._state = jnp.asarray(self._begin, jnp.float32)
         self._target_columns = columns_of(self._model, MOCAP)
         rest = np.clip(0.0, *self._range)
         shape = (self._trials, settings.knots, self._model.nu)
@@ -125,8 +158,8 @@ class TrialBatch:
         self._now = 0.0
         self.pace = Pace()
 
-    def _prepare(self, table: KeyframeTable, parts: Partwise | None) -> None:
-        """Compile the pieces of a round for this task's shapes."""
+    def _prepare(self, variants: Sequence[_Variant]) -> None:
+        """Compile the pieces of a round for the shapes of these tasks."""
         jax, settings, model = self._jax, self.settings, self._model
         jnp = jax.numpy
         dt = float(model.opt.timestep)
@@ -142,20 +175,28 @@ class TrialBatch:
         low, high = (jnp.asarray(bound, jnp.float32) for bound in self._range)
         fresh = settings.rollouts - 1 - self._kept
         width = jnp.asarray(noise_width(settings, fresh, *self._range), jnp.float32)
-        heights = standing_heights(self.task.world)
+        heights = jnp.asarray(np.array([v.heights for v in variants])[self._task_of].T[..., None, None, None])
+        table = _joined([variant.table for variant in variants])
         device_table = KeyframeTable(
             jnp.asarray(table.columns),
             *(jnp.asarray(a, jnp.float32) for a in (table.offsets, table.present, table.weights, table.facing)),
         )
-        seen = None if parts is None else jnp.asarray(parts.seen, jnp.float32)
+        parts = variants[0].parts
+        every = [variant.parts.seen for variant in variants if variant.parts]
+        seen = jnp.asarray(np.concatenate(every), jnp.float32) if every else None
         sources = None if parts is None else jnp.asarray(parts.source_groups)
         parted = 0 if parts is None else len(parts.source_groups)
         nq, nv = model.nq, model.nv
         tolerance, sustain, limit = (
-            jnp.asarray([getattr(k, name) for k in self._keyframes], jnp.float32)
+            jnp.asarray([getattr(k, name) for variant in variants for k in variant.keyframes], jnp.float32)
             for name in ("tolerance", "sustain", "limit")
         )
         last = len(self._keyframes) - 1
+        first_row = jnp.asarray(self._task_of * len(self._keyframes))
+
+        def rows_of(course: _Course) -> Any:
+            """Where the tables have the keyframe that each trial aims at."""
+            return first_row + jnp.minimum(course.index, last)
 
         @jax.jit
         def later(nominal: Any, carried: Any) -> tuple[Any, Any]:
@@ -179,7 +220,7 @@ class TrialBatch:
             def by_trial(array: Any) -> Any:
                 return array.reshape(-1, settings.rollouts, *array.shape[1:])
 
-            index = jnp.minimum(course.index, last)
+            index = rows_of(course)
             rolled = Rolled(
                 self._planning,
                 by_trial(sensors),
@@ -214,7 +255,7 @@ class TrialBatch:
             wrong = (~course.failed) & (course.index <= last) & (unstable | (overflowed != 0))
             course = course._replace(failed=course.failed | wrong, ended=jnp.where(wrong, now, course.ended))
             for step in range(settings.replan_every):
-                index = jnp.minimum(course.index, last)
+                index = rows_of(course)
                 gaps = device_table.displacements(sensors[:, step : step + 1], index)[:, 0]
                 near = jnp.sqrt((gaps**2).sum((-1, -2))) <= tolerance[index]
                 running = (~course.failed) & (course.index <= last)
@@ -238,7 +279,7 @@ class TrialBatch:
     def run(self, progress: ProgressListener, *, wall_limit: float | None = None) -> list[Trial]:
         """Perform all trials to their ends; ``wall_limit`` seconds at most, what still runs then has failed."""
         jax, began = self._jax, time.perf_counter()
-        longest = sum(k.limit for k in self._keyframes) + 1.0
+        longest = max(sum(k.limit for k in task.keyframes or ()) for task in self.tasks) + 1.0
         turns = int(longest / (float(self._model.opt.timestep) * self.settings.replan_every)) + 1
         for turn in range(turns):
             self.advance()
@@ -288,10 +329,12 @@ class TrialBatch:
 
     def _place_targets(self, now: float) -> None:
         """Targets with paths go on once a round, whatever the simulation steps in it."""
-        if self.task.world.moves:
-            model, poses = self._model, self.task.world.target_poses(now)
-            row = pack_state(model, model.qpos0, np.zeros(model.nv), mocap=poses)[self._target_columns]
-            self._state = self._state.at[:, self._target_columns].set(row.astype(np.float32))
+        if any(task.world.moves for task in self.tasks):
+            model, still = self._model, np.zeros(self._model.nv)
+            poses = (task.world.target_poses(now) for task in self.tasks)
+            rows = np.stack([pack_state(model, model.qpos0, still, mocap=pose) for pose in poses])
+            placed = rows[self._task_of][:, self._target_columns].astype(np.float32)
+            self._state = self._state.at[:, self._target_columns].set(placed)
 
     def _rolled(self, engine: Any, starts: Any, controls: Any) -> DeviceRollout:
         """Rollouts on the device of arrays that are ready to be read; so is the result."""
@@ -324,9 +367,10 @@ class TrialBatch:
         found = []
         for b in range(self._keep):
             steps = states.shape[1] if np.isinf(ends[b]) else max(round(float(ends[b]) / dt), 1)
-            parts = unpack_state(self._model, np.concatenate([self._begin[None], states[b, :steps]]))
+            task = self.tasks[self._task_of[b]]
+            parts = unpack_state(self._model, np.concatenate([self._begin[b, None], states[b, :steps]]))
             ctrl = np.concatenate([controls[b, :steps], controls[b, steps - 1 : steps]])
             mocap = parts.mocap if self._model.nmocap else None
-            source = Source.now(method=self.method, task=self.task.name, notes="one of a batch of trials on a GPU")
-            found.append(Motion(self.task.world, dt, parts.qpos, parts.qvel, ctrl, mocap=mocap, source=source))
+            source = Source.now(method=self.method, task=task.name, notes="one of a batch of trials on a GPU")
+            found.append(Motion(task.world, dt, parts.qpos, parts.qvel, ctrl, mocap=mocap, source=source))
         return found

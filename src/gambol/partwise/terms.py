@@ -47,8 +47,8 @@ class Rolled:
     joint_velocity: Array
     control: Array
     facing: Array
-    heights: tuple[float, float]
-    """Standing heights of head and torso, metres."""
+    heights: Any
+    """Standing heights of head and torso, metres; each a number, or an array (B, 1, 1, 1)."""
 
 
 Residual = Callable[[Rolled], Array]

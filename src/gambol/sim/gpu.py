@@ -4,14 +4,17 @@ For each shape (N, T) what one control does is captured once as a CUDA graph and
 one graph of all T and is captured ten times sooner. States and sensors are written down on the device and copied out
 once. On Warp's CPU device the same code runs without a graph, slowly, which is how it is tested.
 
+Worlds may differ: models that have the same structure and other numbers (a heavier body, a lower chair) are rolled out
+side by side, which is faster than one after the other.
+
 MuJoCo Warp takes contacts in the order in which GPU threads find them, so on a GPU two runs agree to float32 rounding
 and no further.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import mujoco
@@ -52,6 +55,9 @@ class GpuBackend(Backend):
     ``nconmax`` is how many contacts a world has on average over all worlds, ``njmax`` how many constraint rows it has
     at most; both are guessed from the model unless given. Each shape (N, T) that was rolled out keeps its device memory
     until the backend is closed.
+
+    ``variants`` are models that differ from the first in numbers alone; rollouts are shared out evenly among the model
+    and its variants, in their order.
     """
 
     def __init__(
@@ -61,29 +67,26 @@ class GpuBackend(Backend):
         device: str | None = None,
         nconmax: int | None = None,
         njmax: int | None = None,
+        variants: Sequence[mujoco.MjModel] = (),
     ):
         super().__init__(model)
+        self._models = (model, *variants)
         self._wp, self._mjw = _import_warp()
         self.device = self._find_device(device)
         contacts, rows = room(model)
         self.nconmax, self.njmax = nconmax or contacts, njmax or rows
-        try:
-            with self._wp.ScopedDevice(self.device):
-                self._device_model = self._mjw.put_model(self.model)
-        except NotImplementedError as error:
-            raise InputError(f"MuJoCo Warp cannot simulate this model: {error}") from error
-        self._device_model.opt.warn_overflow = 0  # the rollout says so itself, once
+        self._closed = False
         overflow = self._mjw.OverflowType
         # A solver that stops at its iteration limit is no overflow: the CPU solver stops there as well.
         self._overflow_bits = int(overflow.ALL & ~(overflow.ITERATIONS | overflow.LS_ITERATIONS))
-        self._worlds: dict[int, Any] = {}
+        self._worlds: dict[int, tuple[Any, Any]] = {}
         self._programs: dict[tuple[int, int, int], _Program] = {}
 
     def close(self) -> None:
         """Free the device memory of every shape."""
         self._programs.clear()
         self._worlds.clear()
-        self._device_model = None
+        self._closed = True
 
     def rollout_device(self, initial: Any, controls: Any, *, steps_per_control: int = 1) -> DeviceRollout:
         """As :meth:`rollout`, without waiting for the device or copying to the host.
@@ -125,25 +128,58 @@ class GpuBackend(Backend):
             raise InputError(f"no such Warp device: {error}", key="device") from error
 
     def _program(self, rollouts: int, steps: int, steps_per_control: int) -> _Program:
-        if self._device_model is None:
+        if self._closed:
             raise InputError("the backend is closed")
         shape = (rollouts, steps, steps_per_control)
         if shape not in self._programs:
             with self._wp.ScopedDevice(self.device):
                 if rollouts not in self._worlds:
-                    self._worlds[rollouts] = self._mjw.make_data(
-                        self.model, nworld=rollouts, nconmax=self.nconmax, njmax=self.njmax
-                    )
-                self._programs[shape] = _Program(self, self._worlds[rollouts], steps, steps_per_control)
+                    self._worlds[rollouts] = self._make_worlds(rollouts)
+                self._programs[shape] = _Program(self, *self._worlds[rollouts], steps, steps_per_control)
         return self._programs[shape]
+
+    def _make_worlds(self, worlds: int) -> tuple[Any, Any]:
+        """The model and the data of that many worlds on the device."""
+        if worlds % len(self._models):
+            raise InputError(f"{worlds} rollouts cannot be shared out evenly among {len(self._models)} models")
+        try:
+            models = [self._mjw.put_model(model) for model in self._models]
+        except NotImplementedError as error:
+            raise InputError(f"MuJoCo Warp cannot simulate this model: {error}") from error
+        shared = _varied(self._wp, models, worlds)
+        shared.opt.warn_overflow = 0  # the rollout says so itself, once
+        return shared, self._mjw.make_data(self.model, nworld=worlds, nconmax=self.nconmax, njmax=self.njmax)
+
+
+_ONLY_ASLEEP = ("dof_length",)
+"""What is the same for all worlds and matters for bodies that are put to sleep alone."""
+
+
+def _varied(wp: Any, models: Sequence[Any], worlds: int) -> Any:
+    """The first of the models on the device, holding for each world the numbers in which the models differ."""
+    first, share = models[0], worlds // len(models)
+    for field in fields(first) if len(models) > 1 else ():
+        values = [getattr(model, field.name) for model in models]
+        if not isinstance(values[0], wp.array) or field.name in _ONLY_ASLEEP:
+            continue
+        arrays = [value.numpy() for value in values]
+        if all(np.array_equal(array, arrays[0]) for array in arrays):
+            continue
+        by_world = getattr(field.type, "shape", ())[:1] == ("*",)
+        if not by_world or any(array.shape != arrays[0].shape for array in arrays):
+            raise InputError(f"the models differ in more than numbers: {field.name}")
+        rows = np.repeat(np.concatenate(arrays), share, axis=0)
+        setattr(first, field.name, wp.array(rows, dtype=values[0].dtype))
+    return first
 
 
 class _Program:
     """Everything one shape (N, T) needs on the device, and the captured steps."""
 
-    def __init__(self, owner: GpuBackend, worlds: Any, steps: int, steps_per_control: int):
+    def __init__(self, owner: GpuBackend, device_model: Any, worlds: Any, steps: int, steps_per_control: int):
         wp, model, rollouts = owner._wp, owner.model, worlds.nworld
-        self.owner, self.data, self.steps, self.steps_per_control = owner, worlds, steps, steps_per_control
+        self.owner, self.device_model, self.data, self.steps = owner, device_model, worlds, steps
+        self.steps_per_control = steps_per_control
         self.initial = wp.zeros((rollouts, owner.nstate), dtype=float)
         self.controls = wp.zeros((rollouts, steps, model.nu), dtype=float)
         self.no_sensors = wp.zeros((rollouts, model.nsensordata), dtype=float)
@@ -193,7 +229,7 @@ class _Program:
         owner, data, result = self.owner, self.data, self.result
         self._launch("control", data.ctrl.shape, [self.controls, self.step, LARGEST], [data.ctrl, result.failed])
         for _ in range(self.steps_per_control):
-            owner._mjw.step(owner._device_model, data)
+            owner._mjw.step(self.device_model, data)
             self._launch(
                 "check",
                 data.nworld,
