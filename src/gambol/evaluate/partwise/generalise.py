@@ -14,7 +14,8 @@ from gambol.evaluate.trial import TRIAL, summary
 _SIT, _CROSS, _LIE = "armchair/stand-sit-stand", "armchair/cross-legs", "bed/lie-down-get-up"
 _AS_IT_IS: dict[str, tuple[str, ...]] = {"default": ()}
 _ARMCHAIR = {
-    "tilted 15° backwards": ("scene.armchair.tilt=15",),
+    # as published, the tilted chair also stands lower and a little nearer
+    "tilted 15° backwards": ("scene.armchair.tilt=15", "scene.armchair.height=0.1", "scene.armchair.at=[-0.32, 0]"),
     "short, 0.12 m": ("scene.armchair.height=0.12",),
     "very short, 0.04 m": ("scene.armchair.height=0.04",),
 }
