@@ -45,3 +45,19 @@ def test_variants_share_a_batch() -> None:
     assert [trial.succeeded for trial in batch.run(lambda moment: None)] == [False, False, True, True]
     masses = [motion.scene.model.body_mass.sum() for motion in batch.motions()]
     assert masses[0] == masses[1] < masses[2] == masses[3]
+
+
+def test_trials_that_are_over_leave_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left goes on as before: outcomes and motions are in their places."""
+    monkeypatch.setattr("gambol.partwise.batch._SMALL_BATCH", 1)
+    keyframe = {**STAY["keyframes"][0], "sustain": 0.15, "limit": 0.2}
+    far = {**keyframe, "pairs": [{**keyframe["pairs"][0], "at": [0, 0, 9]}], "limit": 0.03}
+    tasks = [load_task({**STAY, "keyframes": [each]}) for each in (far, keyframe)]
+    settings = Settings(rollouts=10, horizon=0.1, replan_every=1)
+    batch = TrialBatch(tasks, settings, [0, 1], device="cpu", keep=4)
+    ended = batch.run(lambda moment: None)
+    assert len(batch._present) == 2, "half of them should have left"
+    assert [trial.succeeded for trial in ended] == [False, False, True, True]
+    lengths = [trial.seconds for trial in ended]
+    assert lengths == pytest.approx([0.035, 0.035, 0.15, 0.15], abs=0.006)
+    assert [motion.duration for motion in batch.motions()] == pytest.approx(lengths, abs=1e-6)

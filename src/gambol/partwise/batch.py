@@ -11,29 +11,31 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gambol.errors import InputError, MissingExtraError
-from gambol.goals import Keyframe, Task
+from gambol.errors import MissingExtraError
+from gambol.goals import Task
 from gambol.motion import Motion, Source
-from gambol.partwise.method import PARTWISE, recombines
-from gambol.partwise.outlook import standing_heights
-from gambol.partwise.planner import UNSTABLE_COST, Partwise, carried_count, control_range, noise_width
+from gambol.partwise.method import PARTWISE
+from gambol.partwise.planner import UNSTABLE_COST, carried_count, control_range, noise_width
 from gambol.partwise.progress import ROUNDING
 from gambol.partwise.search import candidates, chosen, recombine, shaped_noise, strides
-from gambol.partwise.sensing import Senses, instrument
 from gambol.partwise.settings import Settings
-from gambol.partwise.terms import KeyframeTable, Rolled, costs, watched_frames
+from gambol.partwise.terms import KeyframeTable, Rolled, costs
+from gambol.partwise.variant import Variant, joined
 from gambol.results import Progress, ProgressListener
 from gambol.rotations import Array
 from gambol.sim import backend, pack_state, unpack_state
 from gambol.sim.gpu import DeviceRollout
 from gambol.sim.state import MOCAP, columns_of
 from gambol.splines import spline_matrix
+
+_SMALL_BATCH = 25
+"""Trials; a smaller batch takes no less time."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ class Pace:
 class _Course(NamedTuple):
     """Where every trial stands in its keyframes; all (B,)."""
 
+    task: Any
+    """Which of the tasks it performs."""
     index: Any
     elapsed: Any
     held: Any
@@ -73,40 +77,6 @@ class _Course(NamedTuple):
     """Sum of the best costs of its plans while it ran."""
     wins: Any
     plans: Any
-
-
-@dataclass(frozen=True)
-class _Variant:
-    """What one of the tasks brings into the batch."""
-
-    keyframes: tuple[Keyframe, ...]
-    planning: Senses
-    seeing: Senses
-    table: KeyframeTable
-    parts: Partwise | None
-    heights: tuple[float, float]
-    start: Array
-    """(nstate,)"""
-
-    @staticmethod
-    def of(task: Task, settings: Settings, method: str) -> _Variant:
-        if task.keyframes is None:
-            raise InputError("trials in a batch perform contact keyframes", file=task.file)
-        frames = watched_frames(task.keyframes)
-        planning = instrument(task.world, frames, timestep=settings.planning_step)
-        seeing = instrument(task.world, frames)
-        table = KeyframeTable.of(task.keyframes, seeing)
-        parts = Partwise.of(task.world, task.keyframes, table) if recombines(method) else None
-        start = pack_state(seeing.model, task.initial_qpos(), np.zeros(seeing.model.nv))
-        return _Variant(task.keyframes, planning, seeing, table, parts, standing_heights(task.world), start)
-
-
-def _joined(tables: Sequence[KeyframeTable]) -> KeyframeTable:
-    """One below the other."""
-    if len({table.present.shape for table in tables}) > 1:
-        raise InputError("tasks in one batch have as many keyframes and pairs as each other")
-    columns = (np.concatenate([getattr(t, field.name) for t in tables]) for field in fields(KeyframeTable))
-    return KeyframeTable(*columns)
 
 
 class TrialBatch:
@@ -127,18 +97,16 @@ class TrialBatch:
             import warp
         except ImportError as error:
             raise MissingExtraError("JAX or Warp", "gpu") from error
-        self._jax, self._wp = jax, warp
+        self._jax, self._wp, self._device = jax, warp, device
         self.tasks, self.settings, self.method = tuple(tasks), settings, method
         self._trials, self._keep = len(tasks) * len(seeds), min(keep, len(tasks) * len(seeds))
         self._task_of = np.repeat(np.arange(len(tasks)), len(seeds))
-        variants = [_Variant.of(task, settings, method) for task in tasks]
+        self._present = np.arange(self._trials)
+        self._variants = variants = [Variant.of(task, settings, method) for task in tasks]
         self._planning, self._model = variants[0].planning, variants[0].seeing.model
-        planning, *others = (variant.planning.model for variant in variants)
-        self._planner = backend("gpu", planning, variants=others, device=device)
-        acting, *others = (variant.seeing.model for variant in variants)
-        self._world = backend("gpu", acting, variants=others, device=device)
+        self._planner, self._world = self._engines()
         self._kept = carried_count(variants[0].parts, settings)
-        self._steps = max(round(settings.horizon / planning.opt.timestep), 1)
+        self._steps = max(round(settings.horizon / self._planning.model.opt.timestep), 1)
         self._keyframes = variants[0].keyframes
         self._prepare(variants)
         self._keys = jax.vmap(jax.random.key)(np.tile(np.asarray(seeds, np.uint32), len(tasks)))
@@ -153,12 +121,21 @@ class TrialBatch:
         self._carried = jnp.broadcast_to(self._nominal[:, None], (self._trials, self._kept, *shape[1:]))
         zeros = jnp.zeros(self._trials, jnp.float32)
         whole = jnp.zeros(self._trials, jnp.int32)
-        self._course = _Course(whole, zeros, zeros, zeros > 1, zeros + jnp.inf, zeros, whole, whole)
-        self._recorded: list[tuple[Array, ...]] = []
+        task_of = jnp.asarray(self._task_of, jnp.int32)
+        self._course = _Course(task_of, whole, zeros, zeros, zeros > 1, zeros + jnp.inf, zeros, whole, whole)
+        self._dismissed: list[tuple[np.ndarray, _Course]] = []
+        self._recorded: list[tuple[np.ndarray, Array, Array]] = []
         self._now = 0.0
         self.pace = Pace()
 
-    def _prepare(self, variants: Sequence[_Variant]) -> None:
+    def _engines(self) -> tuple[Any, Any]:
+        """What rolls out the plans of the present trials, and what steps their worlds."""
+        present = [self._variants[task] for task in self._task_of[self._present]]
+        models = [v.planning.model for v in present], [v.seeing.model for v in present]
+        planner, world = (backend("gpu", first, variants=rest, device=self._device) for first, *rest in models)
+        return planner, world
+
+    def _prepare(self, variants: Sequence[Variant]) -> None:
         """Compile the pieces of a round for the shapes of these tasks."""
         jax, settings, model = self._jax, self.settings, self._model
         jnp = jax.numpy
@@ -175,8 +152,8 @@ class TrialBatch:
         low, high = (jnp.asarray(bound, jnp.float32) for bound in self._range)
         fresh = settings.rollouts - 1 - self._kept
         width = jnp.asarray(noise_width(settings, fresh, *self._range), jnp.float32)
-        heights = jnp.asarray(np.array([v.heights for v in variants])[self._task_of].T[..., None, None, None])
-        table = _joined([variant.table for variant in variants])
+        heights = jnp.asarray(np.array([variant.heights for variant in variants]).T[..., None, None, None], jnp.float32)
+        table = joined([variant.table for variant in variants])
         device_table = KeyframeTable(
             jnp.asarray(table.columns),
             *(jnp.asarray(a, jnp.float32) for a in (table.offsets, table.present, table.weights, table.facing)),
@@ -192,11 +169,10 @@ class TrialBatch:
             for name in ("tolerance", "sustain", "limit")
         )
         last = len(self._keyframes) - 1
-        first_row = jnp.asarray(self._task_of * len(self._keyframes))
 
         def rows_of(course: _Course) -> Any:
             """Where the tables have the keyframe that each trial aims at."""
-            return first_row + jnp.minimum(course.index, last)
+            return course.task * (last + 1) + jnp.minimum(course.index, last)
 
         @jax.jit
         def later(nominal: Any, carried: Any) -> tuple[Any, Any]:
@@ -227,7 +203,7 @@ class TrialBatch:
                 by_trial(states[..., 1 + nq : 1 + nq + nv][..., self._planning.joint_dofs]),
                 by_trial(rows),
                 device_table.facing[index][:, None, None],
-                heights,
+                heights[:, course.task],
             )
             found = costs(rolled, device_table, index)
             bad = by_trial(failed | (overflowed != 0)) | ~jnp.isfinite(found.sum(-1))
@@ -278,21 +254,37 @@ class TrialBatch:
 
     def run(self, progress: ProgressListener, *, wall_limit: float | None = None) -> list[Trial]:
         """Perform all trials to their ends; ``wall_limit`` seconds at most, what still runs then has failed."""
-        jax, began = self._jax, time.perf_counter()
+        began = time.perf_counter()
         longest = max(sum(k.limit for k in task.keyframes or ()) for task in self.tasks) + 1.0
         turns = int(longest / (float(self._model.opt.timestep) * self.settings.replan_every)) + 1
         for turn in range(turns):
             self.advance()
             if turn % 20 == 19:
-                index, failed = (np.asarray(a) for a in jax.device_get((self._course.index, self._course.failed)))
-                over = failed | (index >= len(self._keyframes))
-                spent = time.perf_counter() - began
-                progress(
-                    Progress(float(over.mean()), f"{over.sum()}/{len(over)} trials over", {"wall": f"{spent:.0f} s"})
-                )
+                course, spent = self._course_now(), time.perf_counter() - began
+                over = course.failed | (course.index >= len(self._keyframes))
+                ended = self._trials - len(over) + int(over.sum())
+                told = f"{ended}/{self._trials} trials over"
+                progress(Progress(ended / self._trials, told, {"wall": f"{spent:.0f} s"}))
                 if over.all() or (wall_limit is not None and spent > wall_limit):
                     break
+                if len(over) > _SMALL_BATCH and 2 * over.sum() >= len(over):
+                    self._go_on_with(np.flatnonzero(~over))
         return self._outcomes()
+
+    def _go_on_with(self, rows: np.ndarray) -> None:
+        """Dismiss the present trials but those in ``rows``: worlds that nobody looks at take time."""
+        self._dismissed.append((self._present, self._course_now()))
+        self._present = self._present[rows]
+        take = partial(self._jax.tree.map, lambda array: array[rows])
+        self._course, self._state, self._keys = take(self._course), take(self._state), take(self._keys)
+        self._nominal, self._carried = take(self._nominal), take(self._carried)
+        self._planner.close()
+        self._world.close()
+        self._planner, self._world = self._engines()
+
+    def _course_now(self) -> _Course:
+        """The course of the present trials on the host."""
+        return _Course(*(np.asarray(part) for part in self._jax.device_get(self._course)))
 
     def advance(self) -> None:
         """Plans for every trial and the simulation steps until the next."""
@@ -319,8 +311,9 @@ class TrialBatch:
         self._state = jax.numpy.array(states[:, -1])
         self._course = self._advance(sensors, *trouble, self._course, self._now)
         if self._keep:
-            kept = (part[: self._keep] for part in (states, controls))
-            self._recorded.append(tuple(np.array(part) for part in jax.device_get(tuple(kept))))
+            rows = np.flatnonzero(self._present < self._keep)
+            played, steered = (np.array(part) for part in jax.device_get((states[rows], controls[rows])))
+            self._recorded.append((self._present[rows], played, steered))
         jax.block_until_ready((self._course, self._state))
         self._now += self.settings.replan_every * float(self._model.opt.timestep)
         pace.plans += self.settings.rounds
@@ -333,7 +326,7 @@ class TrialBatch:
             model, still = self._model, np.zeros(self._model.nv)
             poses = (task.world.target_poses(now) for task in self.tasks)
             rows = np.stack([pack_state(model, model.qpos0, still, mocap=pose) for pose in poses])
-            placed = rows[self._task_of][:, self._target_columns].astype(np.float32)
+            placed = rows[self._task_of[self._present]][:, self._target_columns].astype(np.float32)
             self._state = self._state.at[:, self._target_columns].set(placed)
 
     def _rolled(self, engine: Any, starts: Any, controls: Any) -> DeviceRollout:
@@ -345,8 +338,17 @@ class TrialBatch:
     def _jax_arrays(self, *arrays: Any) -> list[Any]:
         return [self._wp.to_jax(array) for array in arrays]
 
+    def _whole_course(self) -> _Course:
+        """The course of all trials, in their order."""
+        now = self._course_now()
+        whole = _Course(*(np.zeros(self._trials, part.dtype) for part in now))
+        for trials, course in (*self._dismissed, (self._present, now)):  # the latest word on a trial last
+            for part, found in zip(whole, course, strict=True):
+                part[trials] = found
+        return whole
+
     def _outcomes(self) -> list[Trial]:
-        course = _Course(*(np.asarray(part) for part in self._jax.device_get(self._course)))
+        course = self._whole_course()
         plans = np.maximum(course.plans, 1)
         return [
             Trial(
@@ -361,15 +363,19 @@ class TrialBatch:
 
     def motions(self) -> list[Motion]:
         """The motions of the first ``keep`` trials, each up to its end."""
-        states, controls = (np.concatenate(parts, axis=1).astype(float) for parts in zip(*self._recorded, strict=True))
         dt = float(self._model.opt.timestep)
-        ends = np.asarray(self._jax.device_get(self._course.ended))
+        ends = self._whole_course().ended
         found = []
         for b in range(self._keep):
-            steps = states.shape[1] if np.isinf(ends[b]) else max(round(float(ends[b]) / dt), 1)
             task = self.tasks[self._task_of[b]]
-            parts = unpack_state(self._model, np.concatenate([self._begin[b, None], states[b, :steps]]))
-            ctrl = np.concatenate([controls[b, :steps], controls[b, steps - 1 : steps]])
+            rounds = [(states[trials == b], ctrl[trials == b]) for trials, states, ctrl in self._recorded]
+            states, controls = (
+                np.concatenate([part[0] for part in parts if len(part)]).astype(float)
+                for parts in zip(*rounds, strict=True)
+            )
+            steps = len(states) if np.isinf(ends[b]) else max(round(float(ends[b]) / dt), 1)
+            parts = unpack_state(self._model, np.concatenate([self._begin[b, None], states[:steps]]))
+            ctrl = np.concatenate([controls[:steps], controls[steps - 1 : steps]])
             mocap = parts.mocap if self._model.nmocap else None
             source = Source.now(method=self.method, task=task.name, notes="one of a batch of trials on a GPU")
             found.append(Motion(task.world, dt, parts.qpos, parts.qvel, ctrl, mocap=mocap, source=source))

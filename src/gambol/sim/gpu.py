@@ -56,8 +56,8 @@ class GpuBackend(Backend):
     at most; both are guessed from the model unless given. Each shape (N, T) that was rolled out keeps its device memory
     until the backend is closed.
 
-    ``variants`` are models that differ from the first in numbers alone; rollouts are shared out evenly among the model
-    and its variants, in their order.
+    ``variants`` are models that differ from the first in numbers alone, or that model again; rollouts are shared out
+    evenly among the model and its variants, in their order.
     """
 
     def __init__(
@@ -142,11 +142,13 @@ class GpuBackend(Backend):
         """The model and the data of that many worlds on the device."""
         if worlds % len(self._models):
             raise InputError(f"{worlds} rollouts cannot be shared out evenly among {len(self._models)} models")
+        different = {id(model): model for model in self._models}
         try:
-            models = [self._mjw.put_model(model) for model in self._models]
+            put = {key: self._mjw.put_model(model) for key, model in different.items()}
         except NotImplementedError as error:
             raise InputError(f"MuJoCo Warp cannot simulate this model: {error}") from error
-        shared = _varied(self._wp, models, worlds)
+        places = [list(different).index(id(model)) for model in self._models]
+        shared = _varied(self._wp, list(put.values()), np.repeat(places, worlds // len(places)))
         shared.opt.warn_overflow = 0  # the rollout says so itself, once
         return shared, self._mjw.make_data(self.model, nworld=worlds, nconmax=self.nconmax, njmax=self.njmax)
 
@@ -155,9 +157,9 @@ _ONLY_ASLEEP = ("dof_length",)
 """What is the same for all worlds and matters for bodies that are put to sleep alone."""
 
 
-def _varied(wp: Any, models: Sequence[Any], worlds: int) -> Any:
-    """The first of the models on the device, holding for each world the numbers in which the models differ."""
-    first, share = models[0], worlds // len(models)
+def _varied(wp: Any, models: Sequence[Any], of_world: np.ndarray) -> Any:
+    """The first of the models on the device, with the numbers of that model that each world is ``of``."""
+    first = models[0]
     for field in fields(first) if len(models) > 1 else ():
         values = [getattr(model, field.name) for model in models]
         if not isinstance(values[0], wp.array) or field.name in _ONLY_ASLEEP:
@@ -168,8 +170,7 @@ def _varied(wp: Any, models: Sequence[Any], worlds: int) -> Any:
         by_world = getattr(field.type, "shape", ())[:1] == ("*",)
         if not by_world or any(array.shape != arrays[0].shape for array in arrays):
             raise InputError(f"the models differ in more than numbers: {field.name}")
-        rows = np.repeat(np.concatenate(arrays), share, axis=0)
-        setattr(first, field.name, wp.array(rows, dtype=values[0].dtype))
+        setattr(first, field.name, wp.array(np.concatenate(arrays)[of_world], dtype=values[0].dtype))
     return first
 
 
