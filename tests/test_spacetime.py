@@ -15,10 +15,13 @@ from gambol.errors import InputError
 from gambol.goals import Objective, Task, Window, load_task
 from gambol.results import Status
 from gambol.rotations import Array
+from gambol.sim import backend, pack_state
+from gambol.spacetime.device import DeviceCosts
 from gambol.spacetime.method import Prepared
 from gambol.spacetime.objectives import TERMS, Weighed
 from gambol.spacetime.observing import Observer, View
-from gambol.spacetime.reference import Reference
+from gambol.spacetime.pair import Pair
+from gambol.spacetime.reference import Reference, waves
 from gambol.spacetime.search import minimise
 from gambol.spacetime.settings import Settings
 
@@ -161,9 +164,39 @@ def test_the_search_finds_the_bottom_of_a_bowl_and_stops_there() -> None:
         seed=1,
         told=lambda generation, cost: told.append(generation),
     )
-    np.testing.assert_allclose(found.values, target, atol=0.05)
+    np.testing.assert_allclose(found.best[0], target, atol=0.05)
+    assert (np.diff(found.costs) >= 0).all()
     assert found.generations == len(told) < 1000
     assert (np.diff(found.history) <= 0).all()
+
+
+def test_waves_are_a_basis_of_the_key_poses_in_which_slow_changes_are_the_largest() -> None:
+    task = load_task({**CLIP, "windows": [{**CLIP["windows"][0], "symmetric": symmetric} for symmetric in (0, 0, 1)]})
+    references = Prepared.of(task, Settings()).references
+    for pair in (references[:2], references[1:]):
+        basis = waves(pair)
+        assert basis.shape == (sum(each.variables for each in pair),) * 2
+        assert np.linalg.cond(basis) < 20
+        np.testing.assert_allclose((basis**2).sum(1), 1.0, atol=0.3)  # every key-pose is varied
+    width, knots = references[0].mixing.shape[1], references[0].knots
+    slow, fast = (waves(references[:2]) @ np.eye(references[0].variables * 2)[k * width] for k in (0, 2 * knots - 1))
+    assert np.ptp(slow[::width]) < 1e-9, "the slowest wave moves all key-poses of a joint alike"
+    assert abs(slow).max() > abs(fast).max()
+
+
+def test_a_gpu_finds_the_same_costs() -> None:
+    pytest.importorskip("jax", reason="JAX is not installed")
+    pytest.importorskip("mujoco_warp", reason="MuJoCo Warp is not installed")
+    task = load_task(CLIP)
+    prepared = Prepared.of(task, Settings())
+    model = prepared.observer.model
+    start = pack_state(model, task.initial_qpos(), np.zeros(model.nv))
+    pose = np.zeros(model.nu)
+    with backend("cpu", model) as cpu, backend("gpu", model, device="cpu") as gpu:
+        both = prepared.references[:2], prepared.objectives[:2]
+        pair = Pair(prepared.observer, cpu, *both, start, pose, DeviceCosts(prepared.observer, gpu))
+        values = np.random.default_rng(0).normal(0, 0.2, (3, pair.variables))
+        np.testing.assert_allclose(pair.tried(values), pair.costs(values), rtol=2e-3)
 
 
 def test_a_clip_is_one_motion_the_same_for_every_number_of_threads() -> None:

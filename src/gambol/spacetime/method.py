@@ -17,10 +17,12 @@ from gambol.results import Progress, ProgressListener, Report, Result, Status
 from gambol.rotations import Array
 from gambol.sim import backend, pack_state
 from gambol.spacetime.cache import Cache, Finished, usual_folder
+from gambol.spacetime.cost import UNSTABLE_COST
+from gambol.spacetime.device import DeviceCosts
 from gambol.spacetime.objectives import Weighed
 from gambol.spacetime.observing import Observer, place_of
-from gambol.spacetime.pair import UNSTABLE_COST, Pair
-from gambol.spacetime.reference import Reference
+from gambol.spacetime.pair import Pair
+from gambol.spacetime.reference import Reference, waves
 from gambol.spacetime.search import minimise
 from gambol.spacetime.settings import Settings
 from gambol.version import __version__
@@ -58,10 +60,15 @@ class Prepared:
                     raise error.within(key=f"windows.{k}.objectives.{i}.parameters") from None
         named = [point for row in objectives for weighed in row for point in weighed.given.named]
         observer = Observer.of(task.world, named)
-        references = tuple(
-            Reference.of(observer.character, observer.model, window, settings.knot_spacing) for window in windows
-        )
-        return Prepared(windows, objectives, references, observer)
+        made: dict[tuple[Any, ...], Reference] = {}
+        for window in windows:  # one for windows that are alike
+            if _shape(window) not in made:
+                made[_shape(window)] = Reference.of(observer.character, observer.model, window, settings.knot_spacing)
+        return Prepared(windows, objectives, tuple(made[_shape(window)] for window in windows), observer)
+
+
+def _shape(window: Window) -> tuple[Any, ...]:
+    return window.duration, window.symmetric, window.coupled_arms
 
 
 def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener) -> Result:
@@ -82,8 +89,13 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
     }
     name, ahead = cache.name("", named), None
     status, rows = Status.SUCCESS, []
-    options = {"threads": settings.threads} if settings.device == "cpu" else {}
-    with backend(settings.device, prepared.observer.model, **options) as simulations, contextlib.closing(clip):
+    model = prepared.observer.model
+    with contextlib.ExitStack() as open_until_done:
+        open_until_done.enter_context(contextlib.closing(clip))
+        simulations = open_until_done.enter_context(backend("cpu", model, threads=settings.threads))
+        device = None
+        if settings.device == "gpu":
+            device = DeviceCosts(prepared.observer, open_until_done.enter_context(backend("gpu", model)))
         try:
             for k, window in enumerate(prepared.windows):
                 both = slice(k, k + 2 if settings.look_ahead else k + 1)
@@ -94,12 +106,14 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
                     prepared.objectives[both],
                     clip.state,
                     clip.pose,
+                    device,
                 )
                 name = cache.name(name, window.model_dump(mode="json"))
                 finished = cache.find(name, pair.variables)
                 if finished is None:
                     start = _start(pair, prepared.references[both], ahead)
-                    finished = _searched(pair, start, settings, (seed, k), _Teller(progress, k, prepared.windows))
+                    told = _Teller(progress, k, prepared.windows)
+                    finished = _searched(pair, prepared.references[both], start, settings, (seed, k), told)
                     cache.keep(name, finished)
                 first = prepared.references[k].variables
                 ahead = finished.values[first:]
@@ -178,11 +192,19 @@ def _start(pair: Pair, references: Sequence[Reference], ahead: Array | None) -> 
     return start
 
 
-def _searched(pair: Pair, start: Array, settings: Settings, seed: tuple[int, int], told: _Teller) -> Finished:
+def _searched(
+    pair: Pair, references: Sequence[Reference], start: Array, settings: Settings, seed: tuple[int, int], told: _Teller
+) -> Finished:
     began = time.perf_counter()
     drawn = int(np.random.SeedSequence(seed).generate_state(1)[0]) % 2**31
-    found = minimise(pair.costs, start if settings.carry_on else np.zeros_like(start), settings, drawn, told)
-    return Finished(found.values, found.cost, found.generations, time.perf_counter() - began)
+    if not settings.carry_on:
+        start = np.zeros_like(start)
+    basis = waves(references) if settings.basis == "waves" else None
+    found = minimise(pair.tried, start, settings, drawn, told, basis)
+    # what a GPU finds good is performed on a CPU, where it may turn out a little different
+    costs = pair.costs(found.best) if settings.device == "gpu" else found.costs
+    best = int(np.argmin(costs))
+    return Finished(found.best[best], float(costs[best]), found.generations, time.perf_counter() - began)
 
 
 def _row(window: Window, finished: Finished, pair: Pair) -> dict[str, Any]:

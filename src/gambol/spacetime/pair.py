@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from gambol.rotations import Array
 from gambol.sim import Backend, Rollout
+from gambol.spacetime.cost import targets_of, totals, weighed
+from gambol.spacetime.device import DeviceCosts
 from gambol.spacetime.objectives import Weighed
-from gambol.spacetime.observing import Observer, View
+from gambol.spacetime.observing import Observer
 from gambol.spacetime.reference import Reference
-
-UNSTABLE_COST = 1e9
-_BEYOND = 1.0
-"""Weight of variables beyond the joints' ranges: they change nothing and should come back."""
 
 
 class Pair:
@@ -25,12 +21,13 @@ class Pair:
         self,
         observer: Observer,
         backend: Backend,
-        references: Sequence[Reference],
-        objectives: Sequence[Sequence[Weighed]],
+        references: tuple[Reference, ...],
+        objectives: tuple[tuple[Weighed, ...], ...],
         state: Array,
         before: Array,
+        device: DeviceCosts | None = None,
     ):
-        self._observer, self._backend = observer, backend
+        self._observer, self._backend, self._device = observer, backend, device
         self._references, self._objectives = references, objectives
         self._state, self._before = state, before
         self._out: Rollout | None = None
@@ -40,15 +37,22 @@ class Pair:
         """How many numbers are searched for."""
         return sum(reference.variables for reference in self._references)
 
+    def tried(self, values: Array) -> Array:
+        """As :meth:`costs`, on the GPU where there is one."""
+        if self._device is None:
+            return self.costs(values)
+        return self._device.costs(self._references, self._objectives, self._state, self._before, values)
+
     def costs(self, values: Array) -> Array:
         """Costs (N,) of rows of variables (N, variables)."""
-        found, beyond, failed = self._evaluated(values)
-        total = sum(part.sum(0) for part in found) + _BEYOND * beyond
-        return np.where(failed, UNSTABLE_COST, total)
+        targets, beyond = targets_of(self._references, self._before, values)
+        sensors, failed = self._played(targets)
+        return totals(self._weighed(sensors), beyond, failed)
 
     def by_term(self, values: Array) -> list[dict[str, float]]:
         """What each objective of each window costs for one row of variables (variables,)."""
-        found, _, _ = self._evaluated(values[None])
+        targets, _ = targets_of(self._references, self._before, values[None])
+        found = self._weighed(self._played(targets)[0])
         return [
             {
                 f"{place} {weighed.name}": round(float(cost[0]), 4)
@@ -68,21 +72,12 @@ class Pair:
         reference = self._references[0]
         return reference.key_poses(values[None, : reference.variables])[0][0, -1]
 
-    def _evaluated(self, values: Array) -> tuple[list[Array], Array, NDArray[np.bool_]]:
-        """Costs (objectives, N) of each window, how far beyond (N,) the ranges, and which (N,) are unstable."""
-        targets, beyond, start = [], np.zeros(len(values)), 0
-        before = self._before
-        for reference in self._references:
-            poses, off = reference.key_poses(values[:, start : start + reference.variables])
-            targets.append(reference.targets(before, poses))
-            before, beyond, start = poses[:, -1], beyond + off, start + reference.variables
-        controls = np.concatenate(targets, axis=1)
-        if self._out is None or self._out.states.shape[:2] != controls.shape[:2]:
-            self._out = Rollout.empty(self._observer.model, *controls.shape[:2])
-        out = self._backend.rollout(self._state, controls, out=self._out)
-        found, first = [], 0
-        for reference, objectives in zip(self._references, self._objectives, strict=True):
-            view = View(self._observer, out.sensors[:, first : first + reference.steps])
-            found.append(np.stack([weighed.cost(view) for weighed in objectives]))
-            first += reference.steps
-        return found, beyond, out.failed
+    def _played(self, targets: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """Sensors (N, T, nsensordata) of the motions, and which (N,) are unstable."""
+        if self._out is None or self._out.states.shape[:2] != targets.shape[:2]:
+            self._out = Rollout.empty(self._observer.model, *targets.shape[:2])
+        out = self._backend.rollout(self._state, targets, out=self._out)
+        return out.sensors, out.failed
+
+    def _weighed(self, sensors: Array) -> list[Array]:
+        return weighed(self._observer, self._references, self._objectives, sensors)

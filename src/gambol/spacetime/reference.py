@@ -7,6 +7,7 @@ pass through the key-poses and are also smooth there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import mujoco
@@ -15,11 +16,11 @@ import numpy as np
 from gambol.characters import Character
 from gambol.errors import InputError
 from gambol.goals import Window
-from gambol.rotations import Array
+from gambol.rotations import Array, namespace
 from gambol.splines import spline_matrix
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Reference:
     """How the variables of one window become angles that servos aim at.
 
@@ -64,17 +65,49 @@ class Reference:
         With coupled arms the last variable says how far the arms swing with the legs (equations 15, 16). The paper
         counts 348 variables for a pair of walking windows and does not say how; one for each window makes ours 332.
         """
-        count = self.knots * self.mixing.shape[1]
+        xp, count = namespace(values), self.knots * self.mixing.shape[1]
         poses = values[:, :count].reshape(len(values), self.knots, -1) @ self.mixing.T
         if self.coupling is not None:
             poses = poses + values[:, count:, None] * (poses @ self.coupling.T)
-        inside = np.clip(poses, self.low, self.high)
+        inside = xp.clip(poses, self.low, self.high)
         return inside, ((poses - inside) ** 2).mean((1, 2))
 
     def targets(self, before: Array, poses: Array) -> Array:
         """What the servos aim at (N, steps, nu), the window before having ended with the pose (nu,) or (N, nu)."""
-        first = np.broadcast_to(before, (len(poses), len(self.low)))[:, None]
-        return np.clip(self.basis @ np.concatenate([first, poses], axis=1), self.low, self.high)
+        xp = namespace(poses)
+        first = xp.broadcast_to(before, (len(poses), len(self.low)))[:, None]
+        return xp.clip(self.basis @ xp.concat([first, poses], axis=1), self.low, self.high)
+
+
+def waves(references: Sequence[Reference]) -> Array:
+    """A basis (variables, variables) of the variables of some windows in a row: cosines over the key-poses of a joint.
+
+    Slow ones are larger than fast ones, so that equal steps in them make smooth changes first. Waves run through all
+    windows where these have the same variables, and through each window on its own where they have not.
+    """
+    starts = np.cumsum([0, *(reference.variables for reference in references)])
+    grids = [
+        start + np.arange(each.knots * each.mixing.shape[1]).reshape(each.knots, -1)
+        for start, each in zip(starts, references, strict=False)
+    ]
+    alike = len({grid.shape[1] for grid in grids}) == 1
+    basis = np.eye(starts[-1])
+    for grid in [np.concatenate(grids)] if alike else grids:
+        cosines = _cosines(len(grid))
+        for places in grid.T:
+            basis[np.ix_(places, places)] = cosines
+    return basis
+
+
+_SLOW_FIRST = 0.5
+"""How much smaller each faster wave is: 1 / (1 + 0.5 k)."""
+
+
+def _cosines(count: int) -> Array:
+    """Waves (count, count), a column each, that together vary every one of ``count`` key-poses by about one."""
+    k = np.arange(count)
+    columns = np.cos(np.pi * (k[:, None] + 0.5) * k / count) * np.where(k, np.sqrt(2.0), 1.0) / (1 + _SLOW_FIRST * k)
+    return columns / np.sqrt((columns**2).sum(1)).mean()
 
 
 def angle_ranges(character: Character) -> tuple[Array, Array]:

@@ -11,40 +11,53 @@ import numpy as np
 from gambol.rotations import Array
 from gambol.spacetime.settings import Settings
 
+KEPT = 16
+"""How many of the best are told of."""
 LITTLE = 0.003
 """Share of the whole improvement so far that is too little to go on for."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """The best row of variables, its cost, and how it was come by."""
+    """The best rows of variables, and how they were come by."""
 
-    values: Array
-    cost: float
+    best: Array
+    """(rows, variables), the very best first."""
+    costs: Array
+    """(rows,)"""
     generations: int
     history: Array
     """(generations,) the best cost so far after each."""
 
 
 def minimise(
-    costs: Callable[[Array], Array], start: Array, settings: Settings, seed: int, told: Callable[[int, float], None]
+    costs: Callable[[Array], Array],
+    start: Array,
+    settings: Settings,
+    seed: int,
+    told: Callable[[int, float], None],
+    basis: Array | None = None,
 ) -> Found:
-    """The best of what CMA-ES tries from ``start`` on; ``told`` hears of each generation and its best cost so far."""
-    strategy = _strategy(start, settings, seed)
-    first = costs(start[None])
-    best, best_cost = start, float(first[0])
+    """The best of what CMA-ES tries from ``start`` on; ``told`` hears of each generation and its best cost so far.
+
+    With a ``basis`` (variables, variables) it varies the coordinates in that.
+    """
+    turn = np.eye(len(start)) if basis is None else basis
+    strategy = _strategy(np.asarray(np.linalg.solve(turn, start), float), settings, seed)
+    best, best_costs = start[None], costs(start[None])
     history: list[float] = []
     for generation in range(settings.generations):
-        tried = np.array(strategy.ask())
+        asked = np.array(strategy.ask())
+        tried = asked @ turn.T
         found = costs(tried)
-        strategy.tell(list(tried), found.tolist())
-        if found.min() < best_cost:
-            best, best_cost = tried[np.argmin(found)], float(found.min())
-        history.append(best_cost)
-        told(generation + 1, best_cost)
+        strategy.tell(list(asked), found.tolist())
+        order = np.argsort(np.concatenate([best_costs, found]), kind="stable")[:KEPT]
+        best, best_costs = np.concatenate([best, tried])[order], np.concatenate([best_costs, found])[order]
+        history.append(float(best_costs[0]))
+        told(generation + 1, history[-1])
         if _settled(history, settings.patience) or strategy.stop():
             break
-    return Found(best, best_cost, len(history), np.array(history))
+    return Found(best, best_costs, len(history), np.array(history))
 
 
 def _settled(history: list[float], patience: int | None) -> bool:
@@ -69,5 +82,6 @@ def _strategy(start: Array, settings: Settings, seed: int):
         "tolx": 1e-9,
         "tolstagnation": 0,
         "tolflatfitness": settings.generations,
+        "CMA_diagonal": settings.covariance == "diagonal",
     }
     return cma.CMAEvolutionStrategy(start, settings.step, options)

@@ -12,14 +12,18 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    population: Annotated[int, Field(ge=4, le=100_000)] = 32
+    population: Annotated[int, Field(ge=4, le=100_000)] = 128
     """Motions tried in a generation; 16 in the paper."""
     generations: Annotated[int, Field(ge=1, le=1_000_000)] = 18_000
     """Most generations a pair of windows gets."""
-    patience: Annotated[int, Field(ge=1, le=1_000_000)] | None = 100
+    patience: Annotated[int, Field(ge=1, le=1_000_000)] | None = 50
     """Generations after which a search stops that got hardly better in them; None: never, as in the paper."""
     step: Annotated[float, Field(gt=0.0, le=10.0)] = 0.2
     """First standard deviation of the key-poses, as a share of half a joint's range."""
+    covariance: Literal["diagonal", "full"] = "diagonal"
+    """What of its covariance matrix the search adapts; full in the paper, which takes far longer to learn."""
+    basis: Literal["waves", "key-poses"] = "waves"
+    """What the search varies: slow and fast waves over all key-poses of a joint, or each key-pose, as in the paper."""
     look_ahead: bool = True
     """Optimise each window together with the next."""
     carry_on: bool = True
