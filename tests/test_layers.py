@@ -22,6 +22,7 @@ ORDER = (
     ("front",),
     ("evaluate",),
     ("studio", "cli"),
+    ("__main__",),
 )
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
 

@@ -1,0 +1,5 @@
+"""``python -m gambol`` is the command ``gambol``."""
+
+from gambol.cli import main
+
+main()
