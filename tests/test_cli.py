@@ -75,6 +75,14 @@ def test_solve_takes_a_default_name_and_overrides(gambol, tmp_path: Path) -> Non
     assert "success" in outcome.out
 
 
+def test_without_a_terminal_progress_is_a_line_now_and_then(gambol, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "%" not in gambol("solve", "easy.yaml").err, "short work says nothing"
+    monkeypatch.setattr("gambol.cli.output._BETWEEN_LINES", 0.0)
+    lines = [line for line in gambol("solve", "easy.yaml").err.splitlines() if "%" in line]
+    assert len(lines) > 1
+    assert "stay" in lines[0]
+
+
 def test_failure_is_exit_3_with_advice_and_the_motion_so_far(gambol, tmp_path: Path) -> None:
     outcome = gambol("solve", "easy.yaml", "--set", "keyframes.0.pairs.0.at=[0,0,9]", "--set", "keyframes.0.limit=0.1", "--json")  # fmt: skip
     assert outcome.code == 3

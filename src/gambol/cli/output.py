@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from gambol.results import Progress as Moment
@@ -53,15 +54,44 @@ def print_figures(title: str, figures: Mapping[str, Any]) -> None:
     out.print(table)
 
 
+_BETWEEN_LINES = 30.0
+"""Seconds between lines of progress where there is no terminal to draw a bar on."""
+
+
 @contextlib.contextmanager
 def progress_bar() -> Iterator[ProgressListener]:
-    """A listener that draws a bar on stderr while a method runs."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[figures]}"), TimeElapsedColumn())
+    """A listener that draws a bar on stderr while a method runs; into a file it writes a line now and then."""
+    if not err.is_terminal:
+        yield _line_by_line()
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[figures]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=err, transient=True) as bars:
         bar = bars.add_task("starting", total=1.0, figures="")
 
         def listen(moment: Moment, /) -> None:
-            figures = "  ".join(f"{name} {value}" for name, value in moment.figures.items())
-            bars.update(bar, completed=moment.fraction, description=escape(moment.what), figures=escape(figures))
+            bars.update(bar, completed=moment.fraction, description=escape(moment.what), figures=_figures(moment))
 
         yield listen
+
+
+def _line_by_line() -> ProgressListener:
+    last = time.monotonic()
+
+    def listen(moment: Moment, /) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _BETWEEN_LINES:
+            last = time.monotonic()
+            err.print(f"{100 * moment.fraction:.0f} %  {escape(moment.what)}  {_figures(moment)}")
+
+    return listen
+
+
+def _figures(moment: Moment) -> str:
+    return escape("  ".join(f"{name} {value}" for name, value in moment.figures.items()))

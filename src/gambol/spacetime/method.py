@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,6 +88,7 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
         "seed": seed,
     }
     name, ahead = cache.name("", named), None
+    teller = _Teller(progress, prepared.windows, settings)
     status, rows = Status.SUCCESS, []
     model = prepared.observer.model
     with contextlib.ExitStack() as open_until_done:
@@ -112,8 +113,7 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
                 finished = cache.find(name, pair.variables)
                 if finished is None:
                     start = _start(pair, prepared.references[both], ahead)
-                    told = _Teller(progress, k, prepared.windows)
-                    finished = _searched(pair, prepared.references[both], start, settings, (seed, k), told)
+                    finished = _searched(pair, prepared.references[both], start, settings, (seed, k), teller.of(k))
                     cache.keep(name, finished)
                 first = prepared.references[k].variables
                 ahead = finished.values[first:]
@@ -167,15 +167,29 @@ class _Clip:
 
 
 class _Teller:
-    """Turns generations into progress."""
+    """Turns generations into progress: a window is expected to take as many as those before it did."""
 
-    def __init__(self, progress: ProgressListener, k: int, windows: Sequence[Window]):
-        self._progress, self._k, self._windows = progress, k, windows
+    def __init__(self, progress: ProgressListener, windows: Sequence[Window], settings: Settings):
+        self._progress, self._windows = progress, windows
+        self._taken: list[int] = []
+        self._guess = min(_USUAL_PATIENCES * (settings.patience or settings.generations), settings.generations)
 
-    def __call__(self, generation: int, cost: float) -> None:
-        done = self._k / len(self._windows)
-        told = f"window {self._k + 1}/{len(self._windows)} {self._windows[self._k].name}"
-        self._progress(Progress(done, told, {"generation": f"{generation}", "cost": f"{cost:.3g}"}))
+    def of(self, k: int) -> Callable[[int, float], None]:
+        """A listener to the search of window ``k``."""
+        expected = float(np.mean(self._taken)) if self._taken else self._guess
+        self._taken.append(0)
+
+        def told(generation: int, cost: float) -> None:
+            self._taken[-1] = generation
+            done = (k + min(generation / expected, _NEARLY)) / len(self._windows)
+            what = f"window {k + 1}/{len(self._windows)} {self._windows[k].name}"
+            self._progress(Progress(done, what, {"generation": f"{generation}", "cost": f"{cost:.3g}"}))
+
+        return told
+
+
+_USUAL_PATIENCES, _NEARLY = 8, 0.95
+"""How many times its patience a search usually takes, and how far along a longer one says it is."""
 
 
 def _start(pair: Pair, references: Sequence[Reference], ahead: Array | None) -> Array:
@@ -193,7 +207,12 @@ def _start(pair: Pair, references: Sequence[Reference], ahead: Array | None) -> 
 
 
 def _searched(
-    pair: Pair, references: Sequence[Reference], start: Array, settings: Settings, seed: tuple[int, int], told: _Teller
+    pair: Pair,
+    references: Sequence[Reference],
+    start: Array,
+    settings: Settings,
+    seed: tuple[int, int],
+    told: Callable[[int, float], None],
 ) -> Finished:
     began = time.perf_counter()
     drawn = int(np.random.SeedSequence(seed).generate_state(1)[0]) % 2**31
