@@ -13,8 +13,8 @@ from gambol.spacetime.settings import Settings
 
 KEPT = 16
 """How many of the best are told of."""
-LITTLE = 0.003
-"""Share of the whole improvement so far that is too little to go on for."""
+LITTLE = 0.01
+"""Share of the cost, or of a third of the whole improvement so far, that is too little to go on for."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,11 @@ def minimise(
 
 
 def _settled(history: list[float], patience: int | None) -> bool:
-    """Whether the best cost came down by little in the last ``patience`` generations, beside all it came down."""
+    """Whether the best cost came down by little in the last ``patience`` generations."""
     if patience is None or len(history) <= patience:
         return False
     before, now = history[-1 - patience], history[-1]
-    return before - now <= LITTLE * (history[0] - now)
+    return before - now <= LITTLE * max(abs(now), (history[0] - now) / 3)
 
 
 def _strategy(start: Array, settings: Settings, seed: int):
