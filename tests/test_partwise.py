@@ -12,10 +12,11 @@ from gambol.goals import Keyframe, load_task
 from gambol.partwise.groups import Grouping, parts_of_actuators
 from gambol.partwise.planner import Plan
 from gambol.partwise.progress import KeyframeProgress
-from gambol.partwise.search import candidates, recombine, shaped_noise, strides, widths
+from gambol.partwise.recombining import recombine
 from gambol.partwise.sensing import instrument
 from gambol.partwise.terms import COMMON, KeyframeTable, Rolled, concerned_parts, costs, smooth_abs, watched_frames
 from gambol.results import Progress, Status
+from gambol.sampling import candidates, shaped_noise, strides, widths
 from gambol.sim import backend, pack_state
 from gambol.splines import spline_matrix
 

@@ -23,12 +23,13 @@ from gambol.motion import Motion, Source
 from gambol.partwise.method import PARTWISE
 from gambol.partwise.planner import UNSTABLE_COST, carried_count, control_range, noise_width
 from gambol.partwise.progress import ROUNDING
-from gambol.partwise.search import candidates, chosen, recombine, shaped_noise, strides
+from gambol.partwise.recombining import recombine
 from gambol.partwise.settings import Settings
 from gambol.partwise.terms import KeyframeTable, Rolled, costs
 from gambol.partwise.variant import Variant, joined
 from gambol.results import Progress, ProgressListener
 from gambol.rotations import Array
+from gambol.sampling import candidates, chosen, shaped_noise, strides
 from gambol.sim import backend, pack_state, unpack_state
 from gambol.sim.gpu import DeviceRollout
 from gambol.sim.state import MOCAP, columns_of

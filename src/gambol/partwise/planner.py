@@ -10,11 +10,12 @@ import numpy as np
 from gambol.errors import InputError
 from gambol.goals import Keyframe
 from gambol.partwise.groups import Grouping, parts_of_actuators, parts_of_frame
-from gambol.partwise.search import candidates, chosen, recombine, shaped_noise, strides, widths
+from gambol.partwise.recombining import recombine
 from gambol.partwise.sensing import Senses
 from gambol.partwise.settings import Settings
 from gambol.partwise.terms import COMMON, KeyframeTable, Rolled, concerned_parts, costs
 from gambol.rotations import Array
+from gambol.sampling import candidates, chosen, shaped_noise, strides, widths
 from gambol.scenes import Scene
 from gambol.sim import Rollout, UnstableError, backend
 from gambol.splines import spline_matrix, spline_row

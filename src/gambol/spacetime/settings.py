@@ -14,8 +14,8 @@ class Settings(BaseModel):
 
     population: Annotated[int, Field(ge=4, le=100_000)] = 128
     """Motions tried in a generation; 16 in the paper."""
-    generations: Annotated[int, Field(ge=1, le=1_000_000)] = 18_000
-    """Most generations a pair of windows gets."""
+    generations: Annotated[int, Field(ge=1, le=1_000_000)] = 400
+    """Most generations a pair of windows gets; 18,000 in the paper."""
     patience: Annotated[int, Field(ge=1, le=1_000_000)] | None = 50
     """Generations after which a search stops that got hardly better in them; None: never, as in the paper."""
     step: Annotated[float, Field(gt=0.0, le=10.0)] = 0.2

@@ -1,4 +1,4 @@
-"""One round of sampling on arrays: make candidates, choose the best, recombine the best parts (Section 3.1, Figure 5).
+"""One round of sampling among control splines: make candidates, choose the best.
 
 Pure functions over (trials B, candidates N, knots K, actuators nu), in NumPy or JAX.
 """
@@ -38,24 +38,11 @@ def chosen(knots: Array, index: Array, smoothing: float) -> Array:
     return (1.0 - smoothing) * best + smoothing * knots[:, 0]
 
 
-def recombine(knots: Array, costs: Array, seen: Any, source_groups: Any) -> Array:
-    """For each partition, each group's actuators from the candidate that is best for that group (B, partitions, K, nu).
-
-    ``costs`` (B, N, C) of pairs and terms, ``seen`` (B, G, C) which of them count for a group, ``source_groups``
-    (partitions, nu) the group of each actuator.
-    """
-    xp = namespace(knots)
-    scores = costs @ xp.permute_dims(seen, (0, 2, 1))
-    best = xp.argmin(scores, axis=1)
-    rows = best[:, source_groups]
-    return xp.take_along_axis(knots, rows[:, :, None, :], axis=1)
-
-
 def strides(knots: Array, totals: Array, lengths: Sequence[float]) -> Array:
     """Candidates (B, lengths, K, nu) beyond the better half: the nominal (the first candidate) and, ``lengths`` times,
     the step from it to the half's mean, weighted by rank as in CMA-ES.
 
-    An addition to the published planner: one step that many candidates agree on saves several rounds.
+    An addition to published predictive sampling: one step that many candidates agree on saves several rounds.
     """
     xp = namespace(knots)
     half = max(knots.shape[1] // 2, 1)
