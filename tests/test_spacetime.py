@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import gambol
 from gambol.characters import build
 from gambol.errors import InputError
 from gambol.goals import Objective, Task, Window, load_task
+from gambol.motion import Motion
 from gambol.results import Status
 from gambol.rotations import Array
 from gambol.sim import backend, pack_state
@@ -24,6 +26,7 @@ from gambol.spacetime.pair import Pair
 from gambol.spacetime.reference import Reference, waves
 from gambol.spacetime.search import minimise
 from gambol.spacetime.settings import Settings
+from gambol.spacetime.tracking import perform
 
 STAND = {
     "objectives": [
@@ -335,3 +338,25 @@ def test_the_centre_of_mass_is_a_point_too() -> None:
 def test_a_search_that_cannot_get_better_stops() -> None:
     found = minimise(lambda x: np.ones(len(x)), np.zeros(3), Settings(population=4, patience=5), 0, lambda *_: None)
     assert found.generations == 6
+
+
+def test_feedback_keeps_a_motion_that_would_be_lost() -> None:
+    """Pushed at the start, an open-loop stand falls; with feedback it comes back."""
+    task = load_task({**CLIP, "windows": [{**STAND, "name": "stand", "duration": 1.0}]})
+    model, still = task.world.model, np.zeros((241, task.world.model.nu))
+    start = task.initial_qpos()
+    standing = Motion(task.world, 0.005, np.tile(start, (241, 1)), np.zeros((241, model.nv)), still)
+    slipping = copy.copy(model)
+    slipping.opt.gravity[0] = 0.8  # as on a slope of 5 degrees
+    survived = [perform(standing, slipping, feedback=feedback).survived for feedback in (False, True)]
+    assert survived[0] < 1.2
+    assert survived[1] == pytest.approx(1.2)
+
+
+def test_tracking_tells_what_it_survives() -> None:
+    result = gambol.solve(load_task(CLIP, ["settings.track=true"]))
+    told = result.report.figures["survives"]
+    assert told["of s"] == pytest.approx(0.3)
+    assert 0 < told["open loop s"] <= 0.3
+    assert 0 < told["tracked s"] <= 0.3
+    assert len(result.motion) == 61

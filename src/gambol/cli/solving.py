@@ -33,11 +33,14 @@ def solve(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a value of the task.")
     ] = None,
+    track: Annotated[
+        bool, typer.Option("--track", help="Perform an optimised motion with feedback, and say what that survives.")
+    ] = False,
     on: Annotated[str, typer.Option(help="Where it runs: local, ray or ray://host:port.")] = "local",
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> None:
     """Turn a wish into a motion. Exit code 0: success, 3: did not succeed (motion so far saved), 2: wrong input."""
-    wanted = load_task(task, set_ or ())
+    wanted = load_task(task, [*(set_ or ()), *(["settings.track=true"] if track else ())])
     check(wanted, method, seed, on)
     target = out or Path(f"{wanted.name.replace('/', '-')}.npz")
     _ready(target)

@@ -25,9 +25,12 @@ from gambol.spacetime.pair import Pair
 from gambol.spacetime.reference import Reference, waves
 from gambol.spacetime.search import minimise
 from gambol.spacetime.settings import Settings
+from gambol.spacetime.tracking import survival, tracked
 from gambol.version import __version__
 
 NAME = "spacetime"
+_HEAVIER = 0.01
+"""Share by which the body of the test for survival is heavier."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,10 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
             status = Status.INTERRUPTED
     figures: dict[str, Any] = {"windows_done": len(rows), "windows": len(prepared.windows), "by_window": rows}
     motion = clip.motion(Source.now(method=NAME, task=task.name, seed=seed, figures=figures))
+    if settings.track and status is Status.SUCCESS:
+        progress(Progress(_NEARLY, "tracking", {}))
+        figures["survives"] = survival(motion, _HEAVIER, seed, settings.threads)
+        motion = tracked(motion, seed, settings.threads)
     wall = time.perf_counter() - began
     return Result(motion, Report(status, task.name, NAME, seed, figures, motion.duration, wall, _advice(status, rows)))
 
@@ -238,7 +245,7 @@ def _row(window: Window, finished: Finished, pair: Pair) -> dict[str, Any]:
 
 def _named(settings: Settings) -> dict[str, Any]:
     """Settings that change what is found."""
-    return settings.model_dump(mode="json", exclude={"cache", "threads"})
+    return settings.model_dump(mode="json", exclude={"cache", "threads", "track"})
 
 
 def _advice(status: Status, rows: Sequence[dict[str, Any]]) -> str:

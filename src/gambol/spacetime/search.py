@@ -55,17 +55,19 @@ def minimise(
         best, best_costs = np.concatenate([best, tried])[order], np.concatenate([best_costs, found])[order]
         history.append(float(best_costs[0]))
         told(generation + 1, history[-1])
-        if _settled(history, settings.patience) or strategy.stop():
+        if _settled(history, settings) or strategy.stop():
             break
     return Found(best, best_costs, len(history), np.array(history))
 
 
-def _settled(history: list[float], patience: int | None) -> bool:
-    """Whether the best cost came down by little in the last ``patience`` generations."""
+def _settled(history: list[float], settings: Settings) -> bool:
+    """Whether the best cost came down by little within the patience."""
+    patience = settings.patience
     if patience is None or len(history) <= patience:
         return False
     before, now = history[-1 - patience], history[-1]
-    return before - now <= LITTLE * max(abs(now), (history[0] - now) / 3)
+    little = LITTLE * max(abs(now), (history[0] - now) / 3)
+    return before - now <= max(little, settings.least_gain)
 
 
 def _strategy(start: Array, settings: Settings, seed: int):

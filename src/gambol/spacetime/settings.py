@@ -18,6 +18,8 @@ class Settings(BaseModel):
     """Most generations a pair of windows gets; 18,000 in the paper."""
     patience: Annotated[int, Field(ge=1, le=1_000_000)] | None = 50
     """Generations after which a search stops that got hardly better in them; None: never, as in the paper."""
+    least_gain: Annotated[float, Field(ge=0.0)] = 0.05
+    """What the cost must come down by within the patience, at least, for the search to go on."""
     step: Annotated[float, Field(gt=0.0, le=10.0)] = 0.2
     """First standard deviation of the key-poses, as a share of half a joint's range."""
     covariance: Literal["diagonal", "full"] = "diagonal"
@@ -28,6 +30,8 @@ class Settings(BaseModel):
     """Optimise each window together with the next."""
     carry_on: bool = True
     """Begin with what the last pair found for this window; otherwise with the zero pose, as in the paper."""
+    track: bool = False
+    """Perform the result with feedback, and say how long it survives a heavier body with and without."""
     knot_spacing: Annotated[float, Field(gt=0.0, le=10.0)] = 0.1
     """Seconds between key-poses."""
     cache: bool = True

@@ -147,6 +147,25 @@ class _Corrector:
         ).mean(-1)
 
 
+def tracked(motion: Motion, seed: int = 0, threads: int | None = None) -> Motion:
+    """The motion as feedback performs it in its own world."""
+    model = motion.scene.model
+    done = perform(motion, model, feedback=True, seed=seed, threads=threads)
+    qpos, qvel = done.states[:, 1 : 1 + model.nq], done.states[:, 1 + model.nq : 1 + model.nq + model.nv]
+    ctrl = np.concatenate([done.controls, done.controls[-1:]])
+    return Motion(motion.scene, float(model.opt.timestep), qpos, qvel, ctrl, source=motion.source)
+
+
+def survival(motion: Motion, share: float, seed: int = 0, threads: int | None = None) -> dict[str, float]:
+    """Seconds that the motion survives with a heavier body, open loop and tracked, and how long it is."""
+    other = heavier(motion.scene.model, share)
+    found = {
+        name: perform(motion, other, feedback=feedback, seed=seed, threads=threads).survived
+        for name, feedback in (("open loop s", False), ("tracked s", True))
+    }
+    return {"mass +%": 100 * share, **{k: round(v, 3) for k, v in found.items()}, "of s": round(motion.duration, 3)}
+
+
 def heavier(model: mujoco.MjModel, share: float) -> mujoco.MjModel:
     """The same model with every mass larger by a share."""
     other = copy.copy(model)
