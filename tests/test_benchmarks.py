@@ -60,9 +60,9 @@ class Counting:
         self.seeds.append(seed)
         return twice(condition, seed)
 
-    def together(self, condition: Condition, seeds: list[int], progress: Any) -> list[dict[str, Any]]:
-        self.batches.append(list(seeds))
-        return [twice(condition, seed) for seed in seeds]
+    def together(self, conditions: list[Condition], seeds: list[int], progress: Any) -> list[list[dict[str, Any]]]:
+        self.batches.append([len(conditions), *seeds])
+        return [[twice(condition, seed) for seed in seeds] for condition in conditions]
 
     def experiment(self) -> Experiment:
         return Experiment("counting", self.alone, self.together)
@@ -164,9 +164,23 @@ def test_on_a_gpu_the_missing_seeds_of_a_condition_are_one_batch(tmp_path: Path)
     other = replace(SIT, label="other", overrides=("rollouts=20",))
     outcomes([SIT], Request(2, tmp_path, on="gpu"), counting.experiment())
     outcomes([SIT, other], Request(3, tmp_path, on="gpu"), counting.experiment())
-    assert counting.batches == [[0, 1], [2], [0, 1, 2]]
+    assert counting.batches == [[1, 0, 1], [1, 2], [1, 0, 1, 2]]
     outcomes([SIT], Request(1, tmp_path), counting.experiment())
     assert counting.seeds == [0], "trials of a GPU are not taken for those of a CPU"
+
+
+@pytest.mark.usefixtures("gpu_extra")
+def test_on_a_gpu_like_conditions_share_a_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counting = Counting()
+    low, heavy = (replace(SIT, label=o, overrides=(o,)) for o in ("scene.height=0.1", "character=big-belly"))
+    longer = replace(SIT, label="longer", overrides=("horizon=0.4",))
+    outcomes([low], Request(1, tmp_path, on="gpu"), counting.experiment())
+    outcomes([SIT, low, heavy, longer], Request(2, tmp_path, on="gpu"), counting.experiment())
+    assert counting.batches == [[1, 0], [2, 0, 1], [1, 1], [1, 0, 1]]
+    monkeypatch.setattr("gambol.evaluate.running._LARGEST_BATCH", 4)
+    counting.batches.clear()
+    outcomes([SIT, low, heavy], Request(2, tmp_path, on="gpu", fresh=True), counting.experiment())
+    assert counting.batches == [[2, 0, 1], [1, 0, 1]]
 
 
 @pytest.mark.usefixtures("gpu_extra")
@@ -176,7 +190,7 @@ def test_on_a_gpu_what_has_no_keyframes_is_done_alone(tmp_path: Path, monkeypatc
     balance = Condition("balance", "spacetime/balance")
     request = Request(2, tmp_path, on="gpu", progress=lambda moment: fractions.append(moment.fraction))
     found = outcomes([balance, SIT], request, counting.experiment())
-    assert (counting.seeds, counting.batches) == ([0, 1], [[0, 1]])
+    assert (counting.seeds, counting.batches) == ([0, 1], [[1, 0, 1]])
     assert [[outcome["value"] for outcome in row] for row in found] == [[0, 2], [0, 2]]
     assert fractions == [0.75, 1.0], "the batch, which says nothing itself, was the first half"
     outcomes([balance], Request(2, tmp_path), counting.experiment())
@@ -294,9 +308,9 @@ def test_a_batch_gives_the_outcomes_of_single_trials(monkeypatch: pytest.MonkeyP
     batch = pytest.importorskip("gambol.partwise.batch")
 
     class Batch:
-        def __init__(self, task: Any, settings: Any, seeds: list[int], *, method: str, keep: int):
+        def __init__(self, tasks: Any, settings: Any, seeds: list[int], *, method: str, keep: int):
             assert (method, keep, settings.rollouts) == ("partwise", len(seeds), 45)
-            self.task, self.seeds = task, seeds
+            (self.task,), self.seeds = tasks, seeds
 
         def run(self, progress: Any) -> list[Any]:
             return [batch.Trial(seed > 0, 3.0, seed, 2.0, 0.4) for seed in self.seeds]

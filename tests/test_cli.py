@@ -83,6 +83,12 @@ def test_without_a_terminal_progress_is_a_line_now_and_then(gambol, monkeypatch:
     assert "stay" in lines[0]
 
 
+def test_track_is_for_optimised_motions(gambol) -> None:
+    told = gambol("solve", "easy.yaml", "--track")
+    assert told.code == 2
+    assert "--track" in told.err
+
+
 def test_failure_is_exit_3_with_advice_and_the_motion_so_far(gambol, tmp_path: Path) -> None:
     outcome = gambol("solve", "easy.yaml", "--set", "keyframes.0.pairs.0.at=[0,0,9]", "--set", "keyframes.0.limit=0.1", "--json")  # fmt: skip
     assert outcome.code == 3

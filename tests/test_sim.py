@@ -290,21 +290,23 @@ def test_variants_are_rolled_out_side_by_side(model, start, warp_backend):
         found = both.rollout(start, controls)
         with pytest.raises(InputError, match="evenly"):
             both.rollout(start, controls[:3])
-    alone = warp_backend.rollout(start, controls)
-    np.testing.assert_array_equal(found.states[:2], alone.states[:2])
-    assert np.abs(found.states[2:] - alone.states[2:]).max() > 1e-4
+    with backend("gpu", heavier, device="cpu") as other:
+        alone = warp_backend.rollout(start, controls).states, other.rollout(start, controls).states
+    np.testing.assert_array_equal(found.states[:2], alone[0][:2])
+    np.testing.assert_array_equal(found.states[2:], alone[1][2:])
+    assert np.abs(alone[0] - alone[1]).max() > 1e-4
 
 
-def test_models_of_another_structure_are_no_variants(model, start):
+def test_models_of_another_structure_or_with_other_options_are_no_variants(model, start):
     pytest.importorskip("mujoco_warp", reason="MuJoCo Warp is not installed")
-    other = mujoco.MjModel.from_xml_string(
+    floating = copy.copy(model)
+    floating.opt.gravity[2] = 0
+    smaller = mujoco.MjModel.from_xml_string(
         "<mujoco><worldbody><body><freejoint/><geom size='1'/></body></worldbody></mujoco>"
     )
-    with (
-        backend("gpu", model, device="cpu", variants=[other]) as both,
-        pytest.raises(InputError, match="differ in more"),
-    ):
-        both.rollout(start, np.zeros((2, 3, model.nu)))
+    for other, told in ((floating, "options: gravity"), (smaller, "the models differ")):
+        with backend("gpu", model, device="cpu", variants=[other]) as both, pytest.raises(InputError, match=told):
+            both.rollout(start, np.zeros((2, 3, model.nu)))
 
 
 def test_too_little_room_for_contacts_is_an_error(warp_backend, model, start):

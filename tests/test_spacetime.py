@@ -341,7 +341,7 @@ def test_a_search_that_cannot_get_better_stops() -> None:
 
 
 def test_feedback_keeps_a_motion_that_would_be_lost() -> None:
-    """Pushed at the start, an open-loop stand falls; with feedback it comes back."""
+    """On a slope an open-loop stand falls; with feedback it stays."""
     task = load_task({**CLIP, "windows": [{**STAND, "name": "stand", "duration": 1.0}]})
     model, still = task.world.model, np.zeros((241, task.world.model.nu))
     start = task.initial_qpos()
@@ -354,9 +354,29 @@ def test_feedback_keeps_a_motion_that_would_be_lost() -> None:
 
 
 def test_tracking_tells_what_it_survives() -> None:
-    result = gambol.solve(load_task(CLIP, ["settings.track=true"]))
+    plain, result = gambol.solve(load_task(CLIP)), gambol.solve(load_task(CLIP, ["feedback=true"]))
     told = result.report.figures["survives"]
     assert told["of s"] == pytest.approx(0.3)
     assert 0 < told["open loop s"] <= 0.3
     assert 0 < told["tracked s"] <= 0.3
     assert len(result.motion) == 61
+    assert np.abs(result.motion.ctrl - plain.motion.ctrl).max() > 1e-6, "feedback corrects what the servos aim at"
+
+
+def test_a_motion_that_becomes_unstable_is_lost_and_so_is_one_beside_a_crate_that_stays() -> None:
+    task = load_task({**CLIP, "scene": {"crate": {"kind": "crate", "at": [3, 0]}}})
+    model, frames = task.world.model, 61
+    qpos, ctrl = np.tile(task.initial_qpos(), (frames, 1)), np.zeros((frames, task.world.model.nu))
+    standing = Motion(task.world, 0.005, qpos, np.zeros((frames, model.nv)), ctrl)
+    root = task.world.spans[task.world.main_character].qpos.start
+    assert root > 0
+    assert perform(standing, model, feedback=True).survived == pytest.approx(0.3)
+    elsewhere = qpos.copy()
+    elsewhere[10:, root] += 1.0
+    lost = Motion(task.world, 0.005, elsewhere, np.zeros((frames, model.nv)), ctrl)
+    assert perform(lost, model, feedback=False).survived == pytest.approx(0.05)
+    wild = copy.copy(model)
+    wild.actuator_gainprm[:, 0] *= 1e8
+    wild.actuator_forcelimited[:] = 0
+    jolted = Motion(task.world, 0.005, qpos, np.zeros((frames, model.nv)), ctrl + 1.0)
+    assert perform(jolted, wild, feedback=False).survived < 0.3

@@ -40,8 +40,12 @@ def solve(
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> None:
     """Turn a wish into a motion. Exit code 0: success, 3: did not succeed (motion so far saved), 2: wrong input."""
-    wanted = load_task(task, [*(set_ or ()), *(["settings.track=true"] if track else ())])
-    check(wanted, method, seed, on)
+    wanted = load_task(task, set_ or ())
+    _, settings = check(wanted, method, seed, on)
+    if track:
+        if not hasattr(settings, "feedback"):
+            raise InputError("only optimised motions are tracked", key="--track", hint="it is for tasks with windows")
+        wanted = load_task(task, [*(set_ or ()), "feedback=true"])
     target = out or Path(f"{wanted.name.replace('/', '-')}.npz")
     _ready(target)
     with progress_bar() as listener:

@@ -20,6 +20,11 @@ from gambol.version import __version__
 
 CPU, GPU = "cpu", "gpu"
 """Engines that simulate."""
+_STRUCTURE = (
+    *("nq", "nv", "nu", "nmocap", "body_parentid", "geom_type", "geom_bodyid", "geom_condim", "geom_contype"),
+    *("geom_conaffinity", "geom_priority", "jnt_type", "jnt_limited", "actuator_ctrlrange", "hfield_data"),
+)
+"""What is the same in all worlds of a batch."""
 _GPU_PACKAGES = ("mujoco-warp", "warp-lang", "jax")
 
 
@@ -61,9 +66,10 @@ class Condition:
     def kind(self) -> tuple[str, ...]:
         """The same for conditions that differ in the numbers of their worlds alone: one batch can hold their trials."""
         model, keyframes = self.loaded.world.model, self.loaded.keyframes or ()
-        structure = [getattr(model, name) for name in ("nq", "nv", "nu", "nmocap", "body_parentid", "geom_type")]
+        structure = [np.asarray(getattr(model, name)).tolist() for name in _STRUCTURE]
         pairs = [[(pair.body, pair.on) for pair in keyframe.pairs] for keyframe in keyframes]
-        return self.task, self.solver, self.settings.model_dump_json(), repr(pairs), repr(structure)
+        step = float(model.opt.timestep)
+        return self.task, self.solver, self.settings.model_dump_json(), repr(pairs), repr((step, structure))
 
     def described(self, engine: str) -> dict[str, Any]:
         """Everything that a trial on an engine depends on but its seed, as plain data."""

@@ -1,6 +1,6 @@
 """Many trials at once on a GPU: B trials × N rollouts are one batch of worlds.
 
-The trials are of one task or of variants of it: other furniture, other bodies, other keyframes with as many pairs.
+The trials are of one task or of variants of it: other furniture, other bodies, the same pairs elsewhere.
 
 The costs and the search are the same functions as on the CPU, here on JAX arrays; MuJoCo Warp steps the worlds. Random
 numbers come from JAX, and contacts are found in another order each time: single trials differ from those on the CPU,
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gambol.errors import MissingExtraError
+from gambol.errors import InputError, MissingExtraError
 from gambol.goals import Task
 from gambol.motion import Motion, Source
 from gambol.partwise.method import PARTWISE
@@ -98,6 +98,8 @@ class TrialBatch:
             import warp
         except ImportError as error:
             raise MissingExtraError("JAX or Warp", "gpu") from error
+        if not tasks or not seeds:
+            raise InputError("a batch needs at least one task and one seed")
         self._jax, self._wp, self._device = jax, warp, device
         self.tasks, self.settings, self.method = tuple(tasks), settings, method
         self._trials, self._keep = len(tasks) * len(seeds), min(keep, len(tasks) * len(seeds))

@@ -1,4 +1,4 @@
-"""One of the like tasks whose trials share a batch: other furniture, another body, keyframes with as many pairs."""
+"""One of the like tasks whose trials share a batch: other furniture, another body, the same pairs elsewhere."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Variant:
 
 def joined(tables: Sequence[KeyframeTable]) -> KeyframeTable:
     """One below the other."""
-    if len({table.present.shape for table in tables}) > 1:
-        raise InputError("tasks in one batch have as many keyframes and pairs as each other")
+    if any(not np.array_equal(table.columns, tables[0].columns) for table in tables):
+        raise InputError("tasks in one batch have the same bodies and objects in their pairs")
     columns = (np.concatenate([getattr(t, field.name) for t in tables]) for field in fields(KeyframeTable))
     return KeyframeTable(*columns)

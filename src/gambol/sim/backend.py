@@ -74,13 +74,18 @@ class Backend(ABC):
     """
 
     def __init__(self, model: mujoco.MjModel):
+        self.model = self.copied(model)
+        self.nstate = state_size(model)
+
+    @staticmethod
+    def copied(model: mujoco.MjModel) -> mujoco.MjModel:
+        """A copy of a model that can be rolled out."""
         if model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_SLEEP:
             raise InputError(
                 "the model lets bodies sleep, and what sleeps is not part of a state",
                 hint="roll out a model without the sleep flag",
             )
-        self.model = copy.copy(model)
-        self.nstate = state_size(model)
+        return copy.copy(model)
 
     def rollout(
         self,

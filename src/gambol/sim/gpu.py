@@ -70,7 +70,11 @@ class GpuBackend(Backend):
         variants: Sequence[mujoco.MjModel] = (),
     ):
         super().__init__(model)
-        self._models = (model, *variants)
+        copies = {id(model): self.model}
+        for variant in variants:
+            if id(variant) not in copies:
+                copies[id(variant)] = Backend.copied(variant)
+        self._models = tuple(copies[id(each)] for each in (model, *variants))
         self._wp, self._mjw = _import_warp()
         self.device = self._find_device(device)
         contacts, rows = room(model)
@@ -160,6 +164,10 @@ _ONLY_ASLEEP = ("dof_length",)
 def _varied(wp: Any, models: Sequence[Any], of_world: np.ndarray) -> Any:
     """The first of the models on the device, with the numbers of that model that each world is ``of``."""
     first = models[0]
+    for model in models[1:]:
+        for field in fields(first.opt):
+            if not np.array_equal(*(_plain(getattr(each.opt, field.name)) for each in (first, model))):
+                raise InputError(f"the models differ in their options: {field.name}")
     for field in fields(first) if len(models) > 1 else ():
         values = [getattr(model, field.name) for model in models]
         if not isinstance(values[0], wp.array) or field.name in _ONLY_ASLEEP:
@@ -245,6 +253,10 @@ class _Program:
 
     def _launch(self, kernel: str, size: int | tuple[int, ...], inputs: list[Any], outputs: list[Any]) -> None:
         self.owner._wp.launch(getattr(kernels(), kernel), dim=size, inputs=inputs, outputs=outputs)
+
+
+def _plain(value: Any) -> Any:
+    return value.numpy() if hasattr(value, "numpy") else value
 
 
 def room(model: mujoco.MjModel) -> tuple[int, int]:

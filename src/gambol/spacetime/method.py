@@ -75,7 +75,7 @@ def _shape(window: Window) -> tuple[Any, ...]:
 
 
 def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener) -> Result:
-    """Optimise the task's windows; the same seed gives the same motion at any number of threads."""
+    """Optimise the task's windows; on a CPU the same seed gives the same motion at any number of threads."""
     began = time.perf_counter()
     try:
         prepared = Prepared.of(task, settings)
@@ -129,12 +129,20 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
             status = Status.INTERRUPTED
     figures: dict[str, Any] = {"windows_done": len(rows), "windows": len(prepared.windows), "by_window": rows}
     motion = clip.motion(Source.now(method=NAME, task=task.name, seed=seed, figures=figures))
-    if settings.track and status is Status.SUCCESS:
-        progress(Progress(_NEARLY, "tracking", {}))
-        figures["survives"] = survival(motion, _HEAVIER, seed, settings.threads)
-        motion = tracked(motion, seed, settings.threads)
+    advice = _advice(status, rows)
+    if settings.feedback and status is Status.SUCCESS:
+        try:
+            teller.last("tracking")
+            figures["survives"] = survival(motion, _HEAVIER, seed, settings.threads)
+            followed = tracked(motion, seed, settings.threads)
+        except KeyboardInterrupt:
+            status, advice = Status.INTERRUPTED, "interrupted while tracking; the motion is the one that was found"
+        else:
+            if followed is None:
+                status, advice = Status.FAILED, "feedback lost the motion on the way; the one that was found is kept"
+            motion = followed or motion
     wall = time.perf_counter() - began
-    return Result(motion, Report(status, task.name, NAME, seed, figures, motion.duration, wall, _advice(status, rows)))
+    return Result(motion, Report(status, task.name, NAME, seed, figures, motion.duration, wall, advice))
 
 
 class _Clip:
@@ -178,6 +186,7 @@ class _Teller:
 
     def __init__(self, progress: ProgressListener, windows: Sequence[Window], settings: Settings):
         self._progress, self._windows = progress, windows
+        self._parts = len(windows) + settings.feedback
         self._taken: list[int] = []
         self._guess = min(_USUAL_PATIENCES * (settings.patience or settings.generations), settings.generations)
 
@@ -188,11 +197,15 @@ class _Teller:
 
         def told(generation: int, cost: float) -> None:
             self._taken[-1] = generation
-            done = (k + min(generation / expected, _NEARLY)) / len(self._windows)
+            done = (k + min(generation / expected, _NEARLY)) / self._parts
             what = f"window {k + 1}/{len(self._windows)} {self._windows[k].name}"
             self._progress(Progress(done, what, {"generation": f"{generation}", "cost": f"{cost:.3g}"}))
 
         return told
+
+    def last(self, what: str) -> None:
+        """What comes after the windows begins."""
+        self._progress(Progress(len(self._windows) / self._parts, what, {}))
 
 
 _USUAL_PATIENCES, _NEARLY = 8, 0.95
@@ -206,7 +219,7 @@ def _start(pair: Pair, references: Sequence[Reference], ahead: Array | None) -> 
         start[: len(ahead)] = ahead
         first = references[0]
         width = first.mixing.shape[1]
-        if len(references) > 1 and references[1].mixing.shape[1] == width:
+        if len(references) > 1 and first.like(references[1]):
             held = ahead[: first.knots * width].reshape(first.knots, width)[-1]
             count = references[1].knots
             start[first.variables : first.variables + count * width] = np.tile(held, count)
@@ -245,7 +258,7 @@ def _row(window: Window, finished: Finished, pair: Pair) -> dict[str, Any]:
 
 def _named(settings: Settings) -> dict[str, Any]:
     """Settings that change what is found."""
-    return settings.model_dump(mode="json", exclude={"cache", "threads", "track"})
+    return settings.model_dump(mode="json", exclude={"cache", "threads", "feedback"})
 
 
 def _advice(status: Status, rows: Sequence[dict[str, Any]]) -> str:

@@ -55,8 +55,8 @@ class Pair:
         found = self._weighed(self._played(targets)[0])
         return [
             {
-                f"{place} {weighed.name}": round(float(cost[0]), 4)
-                for place, (weighed, cost) in enumerate(zip(objectives, part, strict=True))
+                f"{place} {objective.name}": round(float(cost[0]), 4)
+                for place, (objective, cost) in enumerate(zip(objectives, part, strict=True))
             }
             for objectives, part in zip(self._objectives, found, strict=True)
         ]

@@ -59,6 +59,10 @@ class Reference:
         """How many numbers describe the window."""
         return self.knots * self.mixing.shape[1] + (self.coupling is not None)
 
+    def like(self, other: Reference) -> bool:
+        """Whether its variables drive the same angles."""
+        return self.mixing.shape == other.mixing.shape and np.array_equal(self.mixing != 0, other.mixing != 0)
+
     def key_poses(self, values: Array) -> tuple[Array, Array]:
         """Angles (N, knots, nu) within the joints' ranges, and how far (N,) the variables (N, variables) went beyond.
 
@@ -88,9 +92,9 @@ def waves(references: Sequence[Reference]) -> Array:
     starts = np.cumsum([0, *(reference.variables for reference in references)])
     grids = [
         start + np.arange(each.knots * each.mixing.shape[1]).reshape(each.knots, -1)
-        for start, each in zip(starts, references, strict=False)
+        for start, each in zip(starts[:-1], references, strict=True)
     ]
-    alike = len({grid.shape[1] for grid in grids}) == 1
+    alike = all(references[0].like(each) for each in references)
     basis = np.eye(starts[-1])
     for grid in [np.concatenate(grids)] if alike else grids:
         cosines = _cosines(len(grid))

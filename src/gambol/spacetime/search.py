@@ -44,11 +44,14 @@ def minimise(
     """
     turn = np.eye(len(start)) if basis is None else basis
     strategy = _strategy(np.asarray(np.linalg.solve(turn, start), float), settings, seed)
-    best, best_costs = start[None], costs(start[None])
+    best, best_costs = np.empty((0, len(start))), np.empty(0)
     history: list[float] = []
     for generation in range(settings.generations):
         asked = np.array(strategy.ask())
         tried = asked @ turn.T
+        if generation == 0:
+            tried[0] = start
+            asked[0] = np.linalg.solve(turn, start)
         found = costs(tried)
         strategy.tell(list(asked), found.tolist())
         order = np.argsort(np.concatenate([best_costs, found]), kind="stable")[:KEPT]

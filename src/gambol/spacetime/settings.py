@@ -30,7 +30,7 @@ class Settings(BaseModel):
     """Optimise each window together with the next."""
     carry_on: bool = True
     """Begin with what the last pair found for this window; otherwise with the zero pose, as in the paper."""
-    track: bool = False
+    feedback: bool = False
     """Perform the result with feedback, and say how long it survives a heavier body with and without."""
     knot_spacing: Annotated[float, Field(gt=0.0, le=10.0)] = 0.1
     """Seconds between key-poses."""

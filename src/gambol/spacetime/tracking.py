@@ -7,8 +7,9 @@ counts is how far the body is from where it was in the motion.
 
 from __future__ import annotations
 
+import contextlib
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
@@ -39,7 +40,7 @@ class Performance:
     controls: Array
     """(steps, nu)"""
     survived: float
-    """Seconds until the root was lost, or the whole motion."""
+    """Seconds until the root was lost or the simulation became unstable, or the whole motion."""
 
 
 def perform(
@@ -55,20 +56,25 @@ def perform(
     state = pack_state(model, wished.qpos[0], wished.qvel[0])
     states, controls = [state], []
     every = max(round(EVERY / dt), 1)
-    with backend("cpu", model, threads=1) as world, _Corrector(wished, model, seed, threads) as corrector:
+    with contextlib.ExitStack() as open_until_done:
+        world = open_until_done.enter_context(backend("cpu", model, threads=1))
+        corrector = open_until_done.enter_context(_Corrector(wished, model, seed, threads)) if feedback else None
         for step in range(0, steps, every):
             count = min(every, steps - step)
             aims = wished.ctrl[step : step + count]
-            if feedback:
+            if corrector is not None:
                 aims = aims + corrector.corrections(state, step, every)[:count]
-            played = world.rollout(state, aims[None], sensors=False).states[0]
-            states.extend(played)
+            played = world.rollout(state, aims[None], sensors=False)
+            if played.failed[0]:
+                break
+            states.extend(played.states[0])
             controls.extend(aims)
-            state = played[-1]
+            state = states[-1]
     whole = np.array(states)
-    off = np.linalg.norm(whole[:, 1:4] - wished.qpos[:, :3], axis=1)
+    place = slice(1 + wished.root, 4 + wished.root)
+    off = np.linalg.norm(whole[:, place] - wished.qpos[: len(whole), wished.root : wished.root + 3], axis=1)
     lost = np.flatnonzero(off > LOST)
-    return Performance(whole, np.array(controls), float(lost[0] if len(lost) else steps) * dt)
+    return Performance(whole, np.array(controls), float(lost[0] if len(lost) else len(whole) - 1) * dt)
 
 
 @dataclass(frozen=True)
@@ -78,6 +84,12 @@ class _Wish:
     qpos: Array
     qvel: Array
     ctrl: Array
+    root: int
+    """First column of the main character's root among the positions."""
+    joints: slice
+    """Columns of its joints."""
+    speeds: slice
+    """Columns of its speeds among the velocities."""
 
     @staticmethod
     def of(motion: Motion, dt: float) -> _Wish:
@@ -85,7 +97,11 @@ class _Wish:
         motion = motion if abs(motion.dt - dt) < 1e-12 else motion.resampled(dt)
         if motion.ctrl is None:
             raise InputError("the motion has no controls to be performed with")
-        return _Wish(motion.qpos, motion.velocities, motion.ctrl)
+        if motion.mocap is not None:
+            raise InputError("motions with targets cannot be performed again yet")
+        span = motion.scene.spans[motion.scene.main_character]
+        root, joints = span.qpos.start, slice(span.qpos.start + 7, span.qpos.stop)
+        return _Wish(motion.qpos, motion.velocities, motion.ctrl, root, joints, span.qvel)
 
 
 class _Corrector:
@@ -97,11 +113,10 @@ class _Corrector:
         self._rng = np.random.default_rng(seed)
         dt = float(model.opt.timestep)
         self._steps = max(round(HORIZON / dt), 1)
-        self._spacing = HORIZON / (KNOTS - 1)
-        self._basis = spline_matrix(KNOTS, np.arange(self._steps, dtype=np.float64) * dt / self._spacing)
-        self._shift = spline_matrix(
-            KNOTS, np.arange(KNOTS, dtype=np.float64) + max(round(EVERY / dt), 1) * dt / self._spacing
-        )
+        spacing = HORIZON / (KNOTS - 1)
+        self._basis = spline_matrix(KNOTS, np.arange(self._steps, dtype=np.float64) * dt / spacing)
+        later = max(round(EVERY / dt), 1) * dt / spacing
+        self._shift = spline_matrix(KNOTS, np.arange(KNOTS, dtype=np.float64) + later)
         self._fresh = ROLLOUTS - 1 - len(STRIDES)
         self._width = NOISE * np.tile(widths(self._fresh, SPREAD)[:, None], (1, model.nu))
         self._knots = np.zeros((1, KNOTS, model.nu))
@@ -136,24 +151,27 @@ class _Corrector:
 
     def _distance(self, out: Rollout, at: np.ndarray) -> Array:
         """Mean squared distance (N,) of motions from the one wished for, at its frames ``at``."""
-        at = np.minimum(at, len(self._wished.qpos) - 1)
-        qpos, qvel = self._wished.qpos[at], self._wished.qvel[at]
-        turn = multiply(conjugate(qpos[:, 3:7]), out.qpos[..., 3:7])[..., 1:]
+        wished, at = self._wished, np.minimum(at, len(self._wished.qpos) - 1)
+        place, turn = slice(wished.root, wished.root + 3), slice(wished.root + 3, wished.root + 7)
+        turned = multiply(conjugate(wished.qpos[at, turn]), out.qpos[..., turn])[..., 1:]
         return (
-            PLACE * ((out.qpos[..., :3] - qpos[:, :3]) ** 2).sum(-1)
-            + TURN * 4 * (turn**2).sum(-1)
-            + JOINTS * ((out.qpos[..., 7:] - qpos[:, 7:]) ** 2).sum(-1)
-            + SPEED * ((out.qvel - qvel) ** 2).sum(-1)
+            PLACE * ((out.qpos[..., place] - wished.qpos[at, place]) ** 2).sum(-1)
+            + TURN * 4 * (turned**2).sum(-1)
+            + JOINTS * ((out.qpos[..., wished.joints] - wished.qpos[at, wished.joints]) ** 2).sum(-1)
+            + SPEED * ((out.qvel[..., wished.speeds] - wished.qvel[at, wished.speeds]) ** 2).sum(-1)
         ).mean(-1)
 
 
-def tracked(motion: Motion, seed: int = 0, threads: int | None = None) -> Motion:
-    """The motion as feedback performs it in its own world."""
+def tracked(motion: Motion, seed: int = 0, threads: int | None = None) -> Motion | None:
+    """The motion as feedback performs it in its own world; None where it is lost on the way."""
     model = motion.scene.model
     done = perform(motion, model, feedback=True, seed=seed, threads=threads)
+    if done.survived < motion.duration - 0.5 * motion.dt:
+        return None
     qpos, qvel = done.states[:, 1 : 1 + model.nq], done.states[:, 1 + model.nq : 1 + model.nq + model.nv]
     ctrl = np.concatenate([done.controls, done.controls[-1:]])
-    return Motion(motion.scene, float(model.opt.timestep), qpos, qvel, ctrl, source=motion.source)
+    source = replace(motion.source, notes="performed with feedback")
+    return Motion(motion.scene, float(model.opt.timestep), qpos, qvel, ctrl, source=source)
 
 
 def survival(motion: Motion, share: float, seed: int = 0, threads: int | None = None) -> dict[str, float]:
