@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import math
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from gambol.errors import InputError
 
@@ -69,3 +72,16 @@ def read_text(path: str | Path, limit: int = MAX_TEXT_BYTES) -> str:
         return read_bytes(path, limit).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"is not UTF-8 text (byte {error.start})", file=path) from error
+
+
+def json_text(data: Any, indent: int | None = None) -> str:
+    """Plain data as JSON; numbers that JSON has no word for become null."""
+    return json.dumps(_finite(data), indent=indent, allow_nan=False)
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, Mapping):
+        return {str(key): _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import math
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -15,6 +13,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from gambol.files import json_text
 from gambol.results import Progress as Moment
 from gambol.results import ProgressListener
 
@@ -34,15 +33,7 @@ def tell(message: str) -> None:
 
 def print_json(data: Any) -> None:
     """One JSON object on stdout; numbers that JSON does not have become null."""
-    typer.echo(json.dumps(_finite(data), allow_nan=False))
-
-
-def _finite(data: Any) -> Any:
-    if isinstance(data, Mapping):
-        return {str(key): _finite(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_finite(value) for value in data]
-    return None if isinstance(data, float) and not math.isfinite(data) else data
+    typer.echo(json_text(data))
 
 
 def print_figures(title: str, figures: Mapping[str, Any]) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from pathlib import Path
 from typing import Any
 
 from gambol.errors import InputError
 from gambol.evaluate.condition import Condition, fingerprint
-from gambol.files import read_text, replacing
+from gambol.files import json_text, read_text, replacing
 
 
 class Shelf:
@@ -61,13 +60,4 @@ class Shelf:
 
 def _write(path: Path, data: dict[str, Any]) -> None:
     with replacing(path) as temporary:
-        temporary.write_text(json.dumps(_finite(data), indent=1, allow_nan=False), encoding="utf-8")
-
-
-def _finite(data: Any) -> Any:
-    """Plain data with None for every number that JSON has no word for."""
-    if isinstance(data, dict):
-        return {key: _finite(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_finite(value) for value in data]
-    return None if isinstance(data, float) and not math.isfinite(data) else data
+        temporary.write_text(json_text(data, indent=1), encoding="utf-8")

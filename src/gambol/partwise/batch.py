@@ -31,7 +31,6 @@ from gambol.results import Progress, ProgressListener
 from gambol.rotations import Array
 from gambol.sampling import candidates, chosen, shaped_noise, strides
 from gambol.sim import backend, pack_state, unpack_state
-from gambol.sim.gpu import DeviceRollout
 from gambol.sim.state import MOCAP, columns_of
 from gambol.splines import spline_matrix
 
@@ -95,12 +94,11 @@ class TrialBatch:
     ):
         try:
             import jax
-            import warp
         except ImportError as error:
-            raise MissingExtraError("JAX or Warp", "gpu") from error
+            raise MissingExtraError("JAX", "gpu") from error
         if not tasks or not seeds:
             raise InputError("a batch needs at least one task and one seed")
-        self._jax, self._wp, self._device = jax, warp, device
+        self._jax, self._device = jax, device
         self.tasks, self.settings, self.method = tuple(tasks), settings, method
         self._trials, self._keep = len(tasks) * len(seeds), min(keep, len(tasks) * len(seeds))
         self._task_of = np.repeat(np.arange(len(tasks)), len(seeds))
@@ -300,19 +298,19 @@ class TrialBatch:
             self._keys, tried, rows, starts = self._propose(self._keys, self._nominal, self._carried, self._state)
             jax.block_until_ready((rows, starts))
             rolling = time.perf_counter()
-            out = self._rolled(self._planner, starts, rows)
+            out = self._planner.rollout_jax(starts, rows)
             pace.rollouts += time.perf_counter() - rolling
-            sensed = self._jax_arrays(out.states, out.sensors, out.failed, out.overflowed)
+            sensed = out.states, out.sensors, out.failed, out.overflowed
             self._nominal, self._carried, controls, self._course = self._select(
                 tried, rows, *sensed, self._course, self._now
             )
         jax.block_until_ready(controls)
         acting = time.perf_counter()
-        acted = self._rolled(self._world, self._state, controls)
-        states, sensors, *trouble = self._jax_arrays(acted.states, acted.sensors, acted.failed, acted.overflowed)
+        acted = self._world.rollout_jax(self._state, controls)
+        states = acted.states
         # copies: the arrays of the simulation are written over in the next round
         self._state = jax.numpy.array(states[:, -1])
-        self._course = self._advance(sensors, *trouble, self._course, self._now)
+        self._course = self._advance(acted.sensors, acted.failed, acted.overflowed, self._course, self._now)
         if self._keep:
             rows = np.flatnonzero(self._present < self._keep)
             played, steered = (np.array(part) for part in jax.device_get((states[rows], controls[rows])))
@@ -331,15 +329,6 @@ class TrialBatch:
             rows = np.stack([pack_state(model, model.qpos0, still, mocap=pose) for pose in poses])
             placed = rows[self._task_of[self._present]][:, self._target_columns].astype(np.float32)
             self._state = self._state.at[:, self._target_columns].set(placed)
-
-    def _rolled(self, engine: Any, starts: Any, controls: Any) -> DeviceRollout:
-        """Rollouts on the device of arrays that are ready to be read; so is the result."""
-        out = engine.rollout_device(self._wp.from_jax(starts), self._wp.from_jax(controls))
-        self._wp.synchronize_device(engine.device)
-        return out
-
-    def _jax_arrays(self, *arrays: Any) -> list[Any]:
-        return [self._wp.to_jax(array) for array in arrays]
 
     def _whole_course(self) -> _Course:
         """The course of all trials, in their order."""

@@ -116,6 +116,16 @@ class GpuBackend(Backend):
         program.run()
         return program.result
 
+    def rollout_jax(self, initial: Any, controls: Any) -> DeviceRollout:
+        """As :meth:`rollout_device`, from JAX arrays to JAX arrays; waits for the device on the way in and out."""
+        import jax
+
+        wp = self._wp
+        jax.block_until_ready((initial, controls))
+        out = self.rollout_device(wp.from_jax(initial), wp.from_jax(controls))
+        wp.synchronize_device(self.device)
+        return DeviceRollout(*(wp.to_jax(array) for array in (out.states, out.sensors, out.failed, out.overflowed)))
+
     def _fill(self, initial: Array, controls: Array, steps_per_control: int, out: Rollout) -> None:
         result = self.rollout_device(initial, controls, steps_per_control=steps_per_control)
         result.check()

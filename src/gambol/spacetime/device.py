@@ -22,10 +22,9 @@ class DeviceCosts:
         """``backend`` is that of a GPU, over the observer's model."""
         try:
             import jax
-            import warp
         except ImportError as error:
-            raise MissingExtraError("JAX or Warp", "gpu") from error
-        self._jax, self._wp = jax, warp
+            raise MissingExtraError("JAX", "gpu") from error
+        self._jax = jax
         self._observer, self._backend = observer, backend
         self._aimed = lru_cache(maxsize=None)(self._compiled_targets)
         self._priced = lru_cache(maxsize=None)(self._compiled_costs)
@@ -39,14 +38,11 @@ class DeviceCosts:
         values: Array,
     ) -> Array:
         """Costs (N,) of rows of variables (N, variables) from a state (nstate,) and a key-pose (nu,) on."""
-        jax, wp = self._jax, self._wp
         targets, beyond = self._aimed(references)(_single(before), _single(values))
-        starts = jax.numpy.broadcast_to(_single(state), (len(values), len(state)))
-        jax.block_until_ready((targets, starts))
-        out = self._backend.rollout_device(wp.from_jax(starts), wp.from_jax(targets))
-        wp.synchronize_device(self._backend.device)
-        sensors, failed, overflowed = (wp.to_jax(array) for array in (out.sensors, out.failed, out.overflowed))
-        return np.asarray(self._priced(references, objectives)(sensors, failed, overflowed, beyond), float)
+        starts = self._jax.numpy.broadcast_to(_single(state), (len(values), len(state)))
+        out = self._backend.rollout_jax(starts, targets)
+        price = self._priced(references, objectives)
+        return np.asarray(price(out.sensors, out.failed, out.overflowed, beyond), float)
 
     def _compiled_targets(self, references: tuple[Reference, ...]) -> Any:
         return self._jax.jit(lambda before, values: targets_of(references, before, values))
