@@ -297,6 +297,26 @@ def test_variants_are_rolled_out_side_by_side(model, start, warp_backend):
     assert np.abs(alone[0] - alone[1]).max() > 1e-4
 
 
+def test_each_world_has_the_furniture_of_its_variant():
+    """A ball falls onto a table in one world and past it, onto a lower one, in the other."""
+    text = """<mujoco><worldbody>
+      <geom type="box" pos="0 0 {height}" euler="0 {tilt} 0" size="1 1 .1"/>
+      <body pos="0 0 1"><freejoint/><geom size=".1"/></body>
+    </worldbody></mujoco>"""
+    low, high = (
+        mujoco.MjModel.from_xml_string(text.format(height=height, tilt=tilt)) for height, tilt in ((0, 0), (0.7, 20))
+    )
+    start = pack_state(low, low.qpos0, np.zeros(low.nv))
+    controls = np.zeros((2, 200, 0))
+    with backend("gpu", low, device="cpu", variants=[high]) as both:
+        found = both.rollout(start, controls).states
+    for place, model in enumerate((low, high)):
+        with backend("cpu", model) as alone:
+            expected = alone.rollout(start, controls[:1]).states[0]
+        np.testing.assert_allclose(found[place, :, 1:4], expected[:, 1:4], atol=2e-3)
+    assert found[1, -1, 3] - found[0, -1, 3] > 0.4
+
+
 def test_models_of_another_structure_or_with_other_options_are_no_variants(model, start):
     pytest.importorskip("mujoco_warp", reason="MuJoCo Warp is not installed")
     floating = copy.copy(model)

@@ -162,9 +162,12 @@ class GpuBackend(Backend):
         except NotImplementedError as error:
             raise InputError(f"MuJoCo Warp cannot simulate this model: {error}") from error
         places = [list(different).index(id(model)) for model in self._models]
-        shared = _varied(self._wp, list(put.values()), np.repeat(places, worlds // len(places)))
+        of_world = np.repeat(places, worlds // len(places))
+        shared = _varied(self._wp, list(put.values()), of_world)
         shared.opt.warn_overflow = 0  # the rollout says so itself, once
-        return shared, self._mjw.make_data(self.model, nworld=worlds, nconmax=self.nconmax, njmax=self.njmax)
+        data = self._mjw.make_data(self.model, nworld=worlds, nconmax=self.nconmax, njmax=self.njmax)
+        _place_geoms(data, list(different.values()), of_world)
+        return shared, data
 
 
 _ONLY_ASLEEP = ("dof_length",)
@@ -190,6 +193,16 @@ def _varied(wp: Any, models: Sequence[Any], of_world: np.ndarray) -> Any:
             raise InputError(f"the models differ in more than numbers: {field.name}")
         setattr(first, field.name, wp.array(np.concatenate(arrays)[of_world], dtype=values[0].dtype))
     return first
+
+
+def _place_geoms(data: Any, models: Sequence[mujoco.MjModel], of_world: np.ndarray) -> None:
+    """Geoms that never move are placed when the data is made and not again: each world gets those of its own model."""
+    if len(models) > 1:
+        placed = [mujoco.MjData(model) for model in models]
+        for model, each in zip(models, placed, strict=True):
+            mujoco.mj_kinematics(model, each)
+        data.geom_xpos.assign(np.stack([each.geom_xpos for each in placed])[of_world])
+        data.geom_xmat.assign(np.stack([each.geom_xmat.reshape(-1, 3, 3) for each in placed])[of_world])
 
 
 class _Program:
