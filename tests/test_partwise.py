@@ -10,11 +10,20 @@ from gambol.characters import build
 from gambol.errors import InputError
 from gambol.goals import Keyframe, load_task
 from gambol.partwise.groups import Grouping, parts_of_actuators
-from gambol.partwise.planner import Plan
+from gambol.partwise.planner import Partwise, Plan
 from gambol.partwise.progress import KeyframeProgress
 from gambol.partwise.recombining import recombine
 from gambol.partwise.sensing import instrument
-from gambol.partwise.terms import COMMON, KeyframeTable, Rolled, concerned_parts, costs, smooth_abs, watched_frames
+from gambol.partwise.terms import (
+    Column,
+    KeyframeTable,
+    Rolled,
+    common_columns,
+    concerned_parts,
+    costs,
+    smooth_abs,
+    watched_frames,
+)
 from gambol.results import Progress, Status
 from gambol.sampling import candidates, shaped_noise, strides, widths
 from gambol.sim import backend, pack_state
@@ -56,7 +65,7 @@ def test_splines_are_smooth() -> None:
 
 def test_contact_cost_is_equation_5() -> None:
     d = np.array([[0.3, 0.0, -0.4]])
-    assert smooth_abs(d)[0] == pytest.approx(sum(np.sqrt(x * x + 0.01) - 0.1 for x in (0.3, 0.0, -0.4)))
+    assert smooth_abs(d).sum() == pytest.approx(sum(np.sqrt(x * x + 0.01) - 0.1 for x in (0.3, 0.0, -0.4)))
 
 
 def rolled_at_start(task_data: dict, **weights: float) -> tuple[np.ndarray, Rolled]:
@@ -82,10 +91,11 @@ def rolled_at_start(task_data: dict, **weights: float) -> tuple[np.ndarray, Roll
 def test_terms_measure_what_appendix_a_says() -> None:
     found, rolled = rolled_at_start({**STAY, "start": "standing", "scene": None, "keyframes": [
         {"pairs": [{"body": "pelvis", "on": "floor", "at": [0, 0, 1.0]}]}]}, upright_torso=1, head_height=2, com_feet=1, control=1)  # fmt: skip
-    named = dict(zip(("contact", *COMMON), found, strict=True))
+    columns = ["contact", *(column.term for column in common_columns(rolled.senses))]
+    named = {name: sum(cost for column, cost in zip(columns, found, strict=True) if column == name) for name in columns}
     head = rolled.senses.position(rolled.sensors, "head")[0, 0, 0, 2]
     assert named["upright_torso"] == pytest.approx(0.0, abs=1e-9)
-    assert named["head_height"] == pytest.approx(2 * smooth_abs(np.array([head - 1.4])))
+    assert named["head_height"] == pytest.approx(2 * smooth_abs(head - 1.4))
     assert named["control"] == pytest.approx(21 * 0.09 * (np.cosh(0.5 / 0.3) - 1))
     assert named["com_feet"] < 0.05
     assert named["knee_feet"] == 0.0
@@ -131,6 +141,23 @@ def test_terms_concern_the_parts_of_table_1() -> None:
     character = build("humanoid")
     for term, letters in TABLE_1.items():
         assert concerned_parts(term, character) == {PARTS[letter] for letter in letters.split()}
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_part_answers_for_its_own_joints(own: bool) -> None:
+    """The left arm's controls are seen by the groups it is in, and by all groups where parts answer for all joints."""
+    task = load_task(STAY)
+    assert task.keyframes is not None
+    senses = instrument(task.world, watched_frames(task.keyframes))
+    parts = Partwise.of(task.world, task.keyframes, senses, own_joints=own)
+    columns = common_columns(senses)
+    first = parts.seen.shape[-1] - len(columns)
+    for term in ("control", "joint_velocity"):
+        seen = parts.seen[0, :, first + columns.index(Column(term, "left_arm"))]
+        groups = Grouping.of(task.world.characters["humanoid"]).groups
+        assert [bool(each) for each in seen[:-1]] == [not own or "left_arm" in group for group in groups]
+        owners = senses.actuator_owners if term == "control" else senses.joint_owners
+        np.testing.assert_array_equal(owners.sum(1), 1.0)
 
 
 @pytest.mark.parametrize("name", ["humanoid", "athlete", "quadruped", "wide-biped", "mocap-humanoid"])

@@ -72,6 +72,12 @@ def parts_of_actuators(character: Character) -> list[str]:
     return [part_of[model.body(int(model.jnt_bodyid[joint])).name] for joint in joints]
 
 
+def parts_of_joints(character: Character) -> list[str]:
+    """The part each degree of freedom but the root's moves."""
+    model, part_of = character.model, character.part_of
+    return [part_of[model.body(int(body)).name] for body in model.dof_bodyid[6:]]
+
+
 def parts_of_frame(frame: str, characters: Mapping[str, Character], main: str) -> set[str]:
     """The part of the main character a frame's name lies on; none for the world, furniture and other people."""
     owner, _, element = frame.rpartition("/")

@@ -45,7 +45,7 @@ class Outlook(Eyes):
         super().__init__(scene, keyframes)
         # sensors lie at the same columns in both models
         planning = instrument(scene, watched_frames(self.keyframes), timestep=settings.planning_step)
-        parts = Partwise.of(scene, self.keyframes, self.table) if partwise else None
+        parts = Partwise.of(scene, self.keyframes, planning, own_joints=settings.own_joints) if partwise else None
         self.planner = Planner(planning, self.table, parts, settings, standing_heights(scene), seed)
 
     def improve(self, state: Array, row: int, age: float) -> float:

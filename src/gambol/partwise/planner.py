@@ -13,7 +13,7 @@ from gambol.partwise.groups import Grouping, parts_of_actuators, parts_of_frame
 from gambol.partwise.recombining import recombine
 from gambol.partwise.sensing import Senses
 from gambol.partwise.settings import Settings
-from gambol.partwise.terms import COMMON, KeyframeTable, Rolled, concerned_parts, costs
+from gambol.partwise.terms import KeyframeTable, Rolled, common_columns, concerned_parts, costs
 from gambol.rotations import Array
 from gambol.sampling import candidates, chosen, shaped_noise, strides, widths
 from gambol.scenes import Scene
@@ -28,21 +28,25 @@ class Partwise:
     source_groups: np.ndarray
     """(partitions, nu) the group that provides each actuator in each partition."""
     seen: Array
-    """(K, G, P + 12) which costs of each keyframe count for which group."""
+    """(K, G, P + C) which costs of each keyframe count for which group."""
 
     @staticmethod
-    def of(scene: Scene, keyframes: tuple[Keyframe, ...], table: KeyframeTable) -> Partwise:
-        """Groups and partitions of the scene's main character; a pair counts for the parts of both its bodies."""
+    def of(scene: Scene, keyframes: tuple[Keyframe, ...], senses: Senses, *, own_joints: bool = True) -> Partwise:
+        """Groups and partitions of the scene's main character; a pair counts for the parts of both its bodies.
+
+        Table 1 has every part see the velocities and controls of joints. We take that as: each of its own joints
+        (``own_joints``), because with those of all joints the noise of the others decides which arm is best.
+        """
         main = scene.main_character
         character = scene.characters[main]
         grouping = Grouping.of(character)
-        pairs = table.present.shape[1]
+        pairs, columns = max(len(keyframe.pairs) for keyframe in keyframes), common_columns(senses)
         groups = len(grouping.groups)
         # one more group sees everything: other characters in the scene follow the candidate that is best for all
-        seen = np.ones((len(keyframes), groups + 1, pairs + len(COMMON)))
-        seen[:, :groups, pairs:] = np.stack(
-            [grouping.sees(concerned_parts(name, character)) for name in COMMON], axis=-1
-        )
+        seen = np.ones((len(keyframes), groups + 1, pairs + len(columns)))
+        for place, (term, owner) in enumerate(columns, start=pairs):
+            parts = {owner} if owner and own_joints else concerned_parts(term, character)
+            seen[:, :groups, place] = grouping.sees(parts)
         for row, keyframe in enumerate(keyframes):
             for place, pair in enumerate(keyframe.pairs):
                 names = (scene.frame(pair.body).name, scene.frame(pair.on).name)

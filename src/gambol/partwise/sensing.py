@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import mujoco
@@ -10,11 +10,14 @@ import numpy as np
 
 from gambol.characters import Character
 from gambol.errors import InputError
+from gambol.partwise.groups import parts_of_actuators, parts_of_joints
 from gambol.rotations import Array, conjugate, rotate
 from gambol.scenes import Scene
 from gambol.sim.watching import first_column, watch_frame
 
 _SENSOR = mujoco.mjtSensor
+OTHERS = "others"
+"""Who owns the actuators of other characters."""
 _LANDMARKS = ("chest", "pelvis", "head", "right_knee", "left_knee", "right_ankle", "left_ankle")
 """The landmarks that the common terms speak of."""
 
@@ -33,6 +36,12 @@ class Senses:
     """First column of the centre of mass, followed by its velocity."""
     joint_dofs: slice
     """Where the joints of the character that is planned for lie in the velocities, its root left out."""
+    owners: tuple[str, ...]
+    """The parts of that character, and :data:`OTHERS`."""
+    joint_owners: Array
+    """(joints, owners) 1 where a joint of that character belongs to an owner."""
+    actuator_owners: Array
+    """(nu, owners) the same for all actuators of the scene."""
 
     def position(self, sensors: Array, landmark: str) -> Array:
         """World position (..., 3) of a landmark's body."""
@@ -79,14 +88,25 @@ def instrument(scene: Scene, frames: Iterable[str], *, timestep: float | None = 
     for kind, label in ((_SENSOR.mjSENS_SUBTREECOM, "com"), (_SENSOR.mjSENS_SUBTREELINVEL, "com_velocity")):
         spec.add_sensor(name=label, type=kind, objtype=mujoco.mjtObj.mjOBJ_BODY, objname=root)
     model = spec.compile()
+    span, owners = scene.spans[main], (*character.parts, OTHERS)
+    actuators = [OTHERS] * model.nu
+    actuators[span.ctrl] = parts_of_actuators(character)
     return Senses(
         model,
         {name: first_column(model, f"{label}:position") for name, label in places.items()},
         {name: first_column(model, f"{label}:position") for name, label in bodies.items()},
         _rest_axes(character),
         first_column(model, "com"),
-        slice(scene.spans[main].qvel.start + 6, scene.spans[main].qvel.stop),
+        slice(span.qvel.start + 6, span.qvel.stop),
+        owners,
+        _belonging(parts_of_joints(character), owners),
+        _belonging(actuators, owners),
     )
+
+
+def _belonging(parts: Sequence[str], owners: Sequence[str]) -> Array:
+    """(parts, owners) 1 where they are the same."""
+    return np.equal.outer(np.array(parts), np.array(owners)).astype(float)
 
 
 def _rest_axes(character: Character) -> dict[str, Array]:

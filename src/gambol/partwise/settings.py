@@ -31,6 +31,8 @@ class Settings(BaseModel):
     """Candidates that go on where the better half of the last round went, this many times as far; (): none."""
     smoothing: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.3
     """Share of the last plan that is mixed into the best candidate: calmer controls, slower answers; 0 as published."""
+    own_joints: bool = True
+    """Each part is chosen by the velocities and controls of its own joints; otherwise by those of all joints."""
     planning_step: Annotated[float, Field(ge=0.001, le=0.05)] = 0.015
     """Seconds of a physics step while planning."""
     replan_every: Annotated[int, Field(ge=1, le=1000)] = 2

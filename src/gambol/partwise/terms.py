@@ -7,9 +7,9 @@ hyperbolic cosine for control.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,18 +24,18 @@ CONTROL_WIDTH = 0.3
 
 
 def smooth_abs(residual: Array) -> Array:
-    """√(x² + α²) - α, summed over the residual's components (equation 5)."""
-    return (namespace(residual).sqrt(residual**2 + ALPHA**2) - ALPHA).sum(-1)
+    """√(x² + α²) - α of each component (equation 5)."""
+    return namespace(residual).sqrt(residual**2 + ALPHA**2) - ALPHA
 
 
 def quadratic(residual: Array) -> Array:
-    """Half the squared length."""
-    return 0.5 * (residual**2).sum(-1)
+    """Half the square of each component."""
+    return 0.5 * residual**2
 
 
 def hyperbolic(residual: Array) -> Array:
-    """p² (cosh(x / p) - 1): square for small controls, steep for large ones."""
-    return (CONTROL_WIDTH**2 * (namespace(residual).cosh(residual / CONTROL_WIDTH) - 1.0)).sum(-1)
+    """p² (cosh(x / p) - 1) of each component: square for small controls, steep for large ones."""
+    return CONTROL_WIDTH**2 * (namespace(residual).cosh(residual / CONTROL_WIDTH) - 1.0)
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,8 @@ class Term:
     residual: Residual
     norm: Callable[[Array], Array]
     concerns: tuple[str, ...] | None
+    owners: Callable[[Senses], Array] | None = None
+    """For a sum over joints: which part each belongs to (joints, owners). It is then a cost for each owner."""
 
 
 COMMON: dict[str, Term] = {
@@ -105,8 +107,8 @@ COMMON: dict[str, Term] = {
     "com_feet": Term(_com_feet, smooth_abs, None),
     "facing": Term(_facing, smooth_abs, ("chest",)),
     "com_velocity": Term(lambda rolled: rolled.senses.momentum_velocity(rolled.sensors), quadratic, None),
-    "joint_velocity": Term(lambda rolled: rolled.joint_velocity, quadratic, None),
-    "control": Term(lambda rolled: rolled.control, hyperbolic, None),
+    "joint_velocity": Term(lambda rolled: rolled.joint_velocity, quadratic, None, lambda senses: senses.joint_owners),
+    "control": Term(lambda rolled: rolled.control, hyperbolic, None, lambda senses: senses.actuator_owners),
 }
 """The twelve common terms; the parts they concern are those of Table 1, found through the landmarks."""
 
@@ -120,6 +122,20 @@ def concerned_parts(name: str, character: Character) -> set[str]:
     if landmarks is None:
         return set(character.parts)
     return {character.part_of[character.landmarks[landmark].body] for landmark in landmarks}
+
+
+class Column(NamedTuple):
+    """One of the costs of the common terms."""
+
+    term: str
+    owner: str | None
+    """The part whose joints it sums over; None for a term that is no sum over joints."""
+
+
+def common_columns(senses: Senses) -> list[Column]:
+    """The costs of the common terms in their order: one a term, or one for each owner of joints."""
+    owners = {name: (None,) if term.owners is None else senses.owners for name, term in COMMON.items()}
+    return [Column(name, owner) for name, each in owners.items() for owner in each]
 
 
 @dataclass(frozen=True)
@@ -136,7 +152,7 @@ class KeyframeTable:
     present: Any
     """(K, P) 1 for a pair, 0 for padding."""
     weights: Any
-    """(K, P + 12) weights of the pairs, then of the common terms."""
+    """(K, P + C) weights of the pairs, then of the columns of the common terms."""
     facing: Any
     """(K, 2) the point to face."""
 
@@ -146,7 +162,8 @@ class KeyframeTable:
         count, most = len(keyframes), max(len(k.pairs) for k in keyframes)
         columns = np.full((count, 2 * most), next(iter(senses.frames.values())), int)
         offsets, present = np.zeros((count, 2 * most, 3)), np.zeros((count, most))
-        weights = np.zeros((count, most + len(COMMON)))
+        common = common_columns(senses)
+        weights = np.zeros((count, most + len(common)))
         for row, keyframe in enumerate(keyframes):
             pairs = keyframe.pairs
             for side, frames, points in ((0, "body", "point"), (most, "on", "at")):
@@ -154,9 +171,10 @@ class KeyframeTable:
                 offsets[row, side : side + len(pairs)] = [getattr(p, points) for p in pairs]
             present[row, : len(pairs)] = 1.0
             weights[row, : len(pairs)] = keyframe.weights.contact
-            weights[row, most:] = [getattr(keyframe.weights, name) for name in COMMON]
-            if keyframe.facing is None:
-                weights[row, most + list(COMMON).index("facing")] = 0.0
+            unwanted = () if keyframe.facing else ("facing",)
+            weights[row, most:] = [
+                0.0 if column.term in unwanted else getattr(keyframe.weights, column.term) for column in common
+            ]
         facing = np.array([keyframe.facing or (0.0, 0.0) for keyframe in keyframes])
         return KeyframeTable(columns, offsets, present, weights, facing)
 
@@ -177,22 +195,30 @@ class KeyframeTable:
 
 
 def costs(rolled: Rolled, table: KeyframeTable, index: Any) -> Array:
-    """Weighted costs (B, N, P + 12) of every pair and common term, averaged over time."""
+    """Weighted costs (B, N, P + C) of every pair and column of the common terms, averaged over time."""
     xp = namespace(rolled.sensors)
     weights = table.weights[index]
-    contact = smooth_abs(table.displacements(rolled.sensors, index)).mean(-2)
-    counts = _counting(weights[:, contact.shape[-1] :])
-    nothing = xp.zeros(rolled.sensors.shape[:2])
-    common = [
-        term.norm(term.residual(rolled)).mean(-1) if counts[place] else nothing
-        for place, term in enumerate(COMMON.values())
-    ]
-    return xp.concat([contact, xp.stack(common, axis=-1)], axis=-1) * weights[:, None]
+    contact = smooth_abs(table.displacements(rolled.sensors, index)).sum(-1).mean(-2)
+    counting = _counting(rolled.senses, weights[:, contact.shape[-1] :])
+    common = [_by_column(term, rolled, name in counting) for name, term in COMMON.items()]
+    return xp.concat([contact, *common], axis=-1) * weights[:, None]
 
 
-def _counting(weights: Any) -> Sequence[bool]:
-    """Which of the common terms have a weight now: the others need not be computed. While JAX traces, all may."""
-    return [bool(column.any()) for column in weights.T] if isinstance(weights, np.ndarray) else [True] * len(COMMON)
+def _by_column(term: Term, rolled: Rolled, counts: bool) -> Array:
+    """The columns (B, N, 1 or owners) of a term, averaged over time; zeros where it does not count."""
+    xp = namespace(rolled.sensors)
+    owners = None if term.owners is None else term.owners(rolled.senses)
+    if not counts:
+        return xp.zeros((*rolled.sensors.shape[:2], 1 if owners is None else owners.shape[1]))
+    found = term.norm(term.residual(rolled)).mean(-2)
+    return found.sum(-1, keepdims=True) if owners is None else found @ xp.asarray(owners, dtype=found.dtype)
+
+
+def _counting(senses: Senses, weights: Any) -> Collection[str]:
+    """The common terms that have a weight now: the others need not be computed. While JAX traces, all may."""
+    if not isinstance(weights, np.ndarray):
+        return COMMON
+    return {column.term for column, given in zip(common_columns(senses), weights.T, strict=True) if given.any()}
 
 
 def watched_frames(keyframes: Sequence[Keyframe]) -> list[str]:

@@ -41,7 +41,9 @@ class Variant:
         planning = instrument(task.world, frames, timestep=settings.planning_step)
         seeing = instrument(task.world, frames)
         table = KeyframeTable.of(task.keyframes, seeing)
-        parts = Partwise.of(task.world, task.keyframes, table) if recombines(method) else None
+        parts = None
+        if recombines(method):
+            parts = Partwise.of(task.world, task.keyframes, planning, own_joints=settings.own_joints)
         start = pack_state(seeing.model, task.initial_qpos(), np.zeros(seeing.model.nv))
         return Variant(task.keyframes, planning, seeing, table, parts, standing_heights(task.world), start)
 
