@@ -242,6 +242,26 @@ def test_keyframes_of_other_tasks_can_be_used(tmp_path: Path) -> None:
     assert load_task(tmp_path / "beside.yaml").keyframes == sit
 
 
+def test_an_entry_can_be_repeated_and_alternate_sides() -> None:
+    step = {"name": "step", "repeat": 3, "alternate": True, "objectives": [{"term": "torque"}]}
+    stand = {"name": "stand", "repeat": 2, "objectives": [{"term": "torque"}]}
+    windows = load_task({"each_window": {"duration": 0.4}, "windows": [step, stand]}).windows
+    assert windows is not None
+    assert [w.name for w in windows] == ["step 1", "step 2", "step 3", "stand 1", "stand 2"]
+    assert [w.mirror for w in windows] == [False, True, False, False, False]
+    assert {w.duration for w in windows} == {0.4}
+    keyframe = {"pairs": [{"body": "pelvis"}], "repeat": 2}
+    keyframes = load_task({"keyframes": [keyframe]}).keyframes
+    assert keyframes is not None
+    assert [k.name for k in keyframes] == ["keyframe 1", "keyframe 2"]
+    for wrong, told in (
+        ({"windows": [{**step, "repeat": 0}]}, "windows.0.repeat"),
+        ({"keyframes": [{**keyframe, "alternate": True}]}, "keyframes.0.alternate"),
+    ):
+        with pytest.raises(InputError, match=told):
+            load_task(wrong)
+
+
 def test_wrong_uses_of_keyframes_are_told(tmp_path: Path) -> None:
     for wish, told in (
         ({"use": "armchair/sit-dwn"}, "keyframes.0: no task named"),

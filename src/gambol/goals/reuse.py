@@ -48,11 +48,30 @@ class Reuse(GoalModel):
         return (entries[::-1] if self.reverse else entries) * self.repeat
 
 
+class Repetition(GoalModel):
+    """How often an entry that is written once stands in the list."""
+
+    repeat: Annotated[int, Field(ge=1, le=100)] = 1
+    alternate: bool = False
+    """Every second one with left and right exchanged; for windows."""
+
+    def of(self, entry: dict[str, Any], listed: Listed) -> list[dict[str, Any]]:
+        """The entries, numbered if they are several."""
+        if self.alternate and "mirror" not in KINDS[listed][2].model_fields:
+            raise InputError(f"{listed} cannot be mirrored one by one", key="alternate")
+        if self.repeat == 1:
+            return [entry]
+        name, mirror = entry.get("name", KINDS[listed][1]), entry.get("mirror", False)
+        sides = [{"mirror": mirror ^ bool(k % 2)} if self.alternate else {} for k in range(self.repeat)]
+        return [{**entry, "name": f"{name} {k}", **side} for k, side in enumerate(sides, start=1)]
+
+
 def expanded(data: dict[str, Any], entries_of: Callable[[str, Listed], Sequence[Entry]]) -> dict[str, Any]:
     """Task data in which every keyframe and window stands for itself.
 
-    ``use`` is replaced by the entries it means, and what ``each_keyframe`` or ``each_window`` says is put into all
-    others that do not say it themselves; shared objectives are added to a window's own.
+    ``use`` is replaced by the entries it means, ``repeat`` by as many entries, and what ``each_keyframe`` or
+    ``each_window`` says is put into all others that do not say it themselves; shared objectives are added to a window's
+    own.
     """
     plain = {key: value for key, value in data.items() if key not in SHARED_KEYS}
     for listed in KINDS:
@@ -91,9 +110,11 @@ def _meant(
     if not isinstance(item, dict):
         return [item]
     given = cast("dict[str, Any]", item)
-    if "use" not in given:
-        return [{**shared, **given, **_joined(shared, given)}]
     try:
+        if "use" not in given:
+            times = Repetition(**{key: given[key] for key in Repetition.model_fields if key in given})
+            own = {key: value for key, value in given.items() if key not in Repetition.model_fields}
+            return list[Any](times.of({**shared, **own, **_joined(shared, own)}, listed))
         wish = Reuse(**given)
         return [entry.in_file() for entry in wish.taken(entries_of(wish.use, listed), KINDS[listed][1])]
     except ValidationError as error:
