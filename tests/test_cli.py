@@ -53,10 +53,26 @@ def gambol(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], 
 
 def test_list_says_what_there_is(gambol) -> None:
     listed = json.loads(gambol("list", "--json").out)
-    assert set(listed) == {"methods", "tasks", "characters", "scenes", "policies"}
+    assert set(listed) == {"methods", "tasks", "motions", "characters", "scenes", "policies"}
     assert "armchair/stand-sit-stand" in [task["name"] for task in listed["tasks"]]
     assert "humanoid" in [character["name"] for character in listed["characters"]]
     assert "predictive-sampling" in gambol("list").out
+
+
+def test_shipped_motions_are_called_by_their_names(gambol, tmp_path: Path) -> None:
+    first = json.loads(gambol("list", "--json").out)["motions"][0]
+    assert json.loads(gambol("info", first["name"], "--json").out)["seconds"] == pytest.approx(first["seconds"])
+    assert gambol("export", first["name"], "m.bvh").code == 0
+    assert (tmp_path / "m.bvh").exists()
+
+
+def test_figures_that_are_rows_are_a_table(capsys) -> None:
+    from gambol.cli.output import print_figures
+
+    print_figures("clip", {"windows": 2, "by_window": [{"name": "up", "terms": {"torque": 1}}, {"name": "down", "terms": {}}]})
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["name", "terms"] in lines
+    assert ["up", "torque", "1"] in lines
 
 
 def test_solve_prints_one_json_object_and_writes_the_motion(gambol, tmp_path: Path) -> None:

@@ -54,6 +54,23 @@ def test_going_and_turning() -> None:
     assert feat("com_speed_at_end", world, qpos) == pytest.approx(2.0, rel=1e-6)
 
 
+def test_a_body_on_its_stomach_still_faces_ahead() -> None:
+    world, qpos = standing(11)
+    qpos[:, 3:7] = np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0
+    qpos[:, 0] += np.linspace(0.0, 2.0, 11)
+    assert feat("travelled", world, qpos) == pytest.approx(2.0)
+    assert feat("turned", world, qpos) == pytest.approx(0.0)
+
+
+def test_rises_are_counted_once_they_are_high_enough() -> None:
+    world, qpos = standing(201)
+    time = np.linspace(0.0, 3.0, 201)
+    for swing, times in ((0.2, 3), (0.04, 0)):
+        moved = qpos.copy()
+        moved[:, 2] -= swing * np.cos(2 * np.pi * time)
+        assert feat("rises", world, moved) == times
+
+
 @pytest.mark.parametrize("way", [1.0, -1.0])
 def test_a_somersault_counts_in_the_air_only(way: float) -> None:
     world, qpos = standing(101)

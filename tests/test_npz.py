@@ -226,6 +226,8 @@ def test_extensions_decide(motion: Motion, tmp_path: Path) -> None:
         motion.save(tmp_path / "m")
     with pytest.raises(InputError, match="written, not read"):
         read(tmp_path / "m.glb")
+    with pytest.raises(InputError, match="file with an extension or shipped motion"):
+        read(tmp_path / "m")
 
 
 def test_unwritable_places_leave_nothing_behind(motion: Motion, tmp_path: Path) -> None:

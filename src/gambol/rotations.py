@@ -183,3 +183,13 @@ def yaw_of(quat: ArrayLike) -> Array:
     """The heading of a body whose forward axis is x: the angle of its x axis on the ground."""
     forward = rotate(quat, [1.0, 0.0, 0.0])
     return np.arctan2(forward[..., 1], forward[..., 0])
+
+
+def level_forward(quat: ArrayLike) -> Array:
+    """Where turned bodies face on the ground (..., 2), unit vectors.
+
+    Told by their left sides: a body that bows, lies on its stomach or stands on its hands still faces where it did.
+    """
+    left = rotate(quat, np.array([0.0, 1.0, 0.0]))[..., :2]
+    xp = namespace(left)
+    return xp.stack([left[..., 1], -left[..., 0]], axis=-1) / xp.sqrt((left**2).sum(-1, keepdims=True) + 1e-12)

@@ -17,7 +17,8 @@ from gambol.errors import InputError
 from gambol.motion import Motion
 from gambol.motion.formats import importer, read, write
 
-FileArgument = Annotated[Path, typer.Argument(help="A motion file.")]
+_MOTION = "A motion file, or the name of a shipped motion (see `gambol list`)."
+FileArgument = Annotated[Path, typer.Argument(help=_MOTION)]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
 
 
@@ -74,7 +75,7 @@ def facts(motion: Motion) -> dict[str, Any]:
 
 
 def export(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="A motion file.")],
+    source: Annotated[Path, typer.Argument(metavar="IN", help=_MOTION)],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="The extension chooses the format.")],
 ) -> None:
     """Write a motion in another format: bvh, glb, usda, csv, html, mp4, gif, png, npz."""

@@ -13,13 +13,14 @@ from gambol.characters import NAMES, Character, build
 from gambol.cli.output import out, print_json
 from gambol.front import METHODS
 from gambol.goals import load_task, shipped_tasks
+from gambol.motion.formats import read, shipped_motions
 from gambol.scenes import KINDS
 
 
 def list_everything(
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> None:
-    """List methods, tasks, characters, scenes and policies."""
+    """List methods, tasks, motions, characters, scenes and policies."""
     everything = _everything()
     if json:
         print_json(everything)
@@ -54,10 +55,18 @@ def _everything() -> dict[str, list[dict[str, Any]]]:
     return {
         "methods": methods,
         "tasks": tasks,
+        "motions": [_motion(name) for name in shipped_motions()],
         "characters": [{"name": name, "summary": _body(build(name))} for name in NAMES],
         "scenes": scenes,
         "policies": [{"name": path.stem} for path in sorted(policies.glob("*.safetensors"))],
     }
+
+
+def _motion(name: str) -> dict[str, Any]:
+    motion = read(name)
+    source = motion.source
+    summary = f"{motion.duration:.2f} s, by {source.method}, seed {source.seed}"
+    return {"name": name, "summary": summary, "seconds": motion.duration, "task": source.task}
 
 
 def _body(character: Character) -> str:

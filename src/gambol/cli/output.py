@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import typer
@@ -37,12 +37,35 @@ def print_json(data: Any) -> None:
 
 
 def print_figures(title: str, figures: Mapping[str, Any]) -> None:
-    """Names and what is known about each: one value, or several in columns of their own."""
+    """Names and what is known about each: one value, or several in columns of their own; rows are tables below."""
     table = Table(title=escape(title), show_header=False, title_justify="left", box=None, padding=(0, 2, 0, 0))
+    rows = {name: value for name, value in figures.items() if _is_rows(value)}
     for name, value in figures.items():
-        cells = value if isinstance(value, tuple) else (value,)
-        table.add_row(*(escape(str(cell)) for cell in (name, *cells)))
+        if name not in rows:
+            cells = value if isinstance(value, tuple) else (_told(value),)
+            table.add_row(*(escape(str(cell)) for cell in (name, *cells)))
     out.print(table)
+    for name, entries in rows.items():
+        _print_rows(name, entries)
+
+
+def _is_rows(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(entry, Mapping) for entry in value)
+
+
+def _print_rows(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Mappings with the same keys, one below the other."""
+    table = Table(title=escape(title), title_justify="left", box=None, padding=(0, 2, 0, 0))
+    for name in rows[0]:
+        table.add_column(escape(name))
+    for row in rows:
+        table.add_row(*(escape(_told(value)) for value in row.values()))
+    out.print(table)
+
+
+def _told(value: Any) -> str:
+    """A value in words: a mapping as its entries."""
+    return ", ".join(f"{key} {held}" for key, held in value.items()) if isinstance(value, Mapping) else str(value)
 
 
 _BETWEEN_LINES = 30.0

@@ -20,7 +20,7 @@ from gambol.spacetime.cache import Cache, Finished, usual_folder
 from gambol.spacetime.cost import UNSTABLE_COST
 from gambol.spacetime.device import DeviceCosts
 from gambol.spacetime.objectives import Weighed
-from gambol.spacetime.observing import Observer, place_of
+from gambol.spacetime.observing import Observer, length_of, place_of
 from gambol.spacetime.pair import Pair
 from gambol.spacetime.reference import Reference, waves
 from gambol.spacetime.search import minimise
@@ -54,11 +54,13 @@ class Prepared:
             for k, window in enumerate(windows)
         )
         character = task.world.characters[task.world.main_character]
+        length = length_of(character)
         for k, row in enumerate(objectives):
             for i, weighed in enumerate(row):
                 try:
                     for point in weighed.given.named:
                         place_of(character, point)
+                    weighed.given.check_reach(length)
                 except InputError as error:
                     raise error.within(key=f"windows.{k}.objectives.{i}.parameters") from None
         named = [point for row in objectives for weighed in row for point in weighed.given.named]
@@ -127,7 +129,12 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
                     break
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
-    figures: dict[str, Any] = {"windows_done": len(rows), "windows": len(prepared.windows), "by_window": rows}
+    figures: dict[str, Any] = {
+        "windows_done": len(rows),
+        "windows": len(prepared.windows),
+        **_costliest(rows),
+        "by_window": rows,
+    }
     motion = clip.motion(Source.now(method=NAME, task=task.name, seed=seed, figures=figures))
     advice = _advice(status, rows)
     if settings.feedback and status is Status.SUCCESS:
@@ -254,6 +261,19 @@ def _row(window: Window, finished: Finished, pair: Pair) -> dict[str, Any]:
         "seconds": round(finished.seconds, 1),
         "terms": pair.by_term(finished.values)[0],
     }
+
+
+def _costliest(rows: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """The window that came off worst and its dearest objectives: where to look when a motion is not as wished."""
+    if not rows:
+        return {}
+    worst = max(rows, key=lambda row: sum(row["terms"].values()))
+    dearest = sorted(worst["terms"].items(), key=lambda item: -item[1])[:_DEAREST]
+    told = ", ".join(f"{name} {cost:.3g}" for name, cost in dearest)
+    return {"costliest": f"{worst['window']}: {told}"}
+
+
+_DEAREST = 3
 
 
 def _named(settings: Settings) -> dict[str, Any]:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from gambol.characters.blueprint import mirror_name, mirror_position
-from gambol.errors import unknown_name
+from gambol.errors import InputError, unknown_name
 from gambol.goals import Objective
 from gambol.rotations import Array, namespace
 from gambol.spacetime.observing import AXES, View
@@ -24,6 +24,11 @@ from gambol.validation import explained
 TORQUE_UNIT = 100.0
 Height = Annotated[float, Field(ge=-10.0, le=10.0)]
 Points = Annotated[tuple[str, ...], Field(min_length=1, max_length=50)]
+
+
+def _refuse_above(height: float, most: float, key: str, why: str) -> None:
+    if height > most:
+        raise InputError(f"{height:g} m cannot be reached: {why}", key=key, hint=f"at most {most:.2f} m")
 
 
 class Parameters(BaseModel):
@@ -40,6 +45,9 @@ class Parameters(BaseModel):
         """Left and right exchanged."""
         return self
 
+    def check_reach(self, length: float) -> None:
+        """An error where it asks for more than a body of this length can do."""
+
 
 class Nothing(Parameters):
     """An objective without parameters."""
@@ -50,6 +58,10 @@ class Level(Parameters):
 
     height: Height
     within: Annotated[float, Field(ge=0.0, le=10.0)] = 0.0
+
+    def check_reach(self, length: float) -> None:
+        """No jump is as high as a second body on top of the first."""
+        _refuse_above(self.height - self.within, 2 * length, "height", "no jump gets as high")
 
 
 class At(Parameters):
@@ -73,12 +85,24 @@ class Balance(At):
     points: Points = ("left_foot", "right_foot")
     height: Height
 
+    def check_reach(self, length: float) -> None:
+        """Even with the arms up, the centre of mass lies well below the top of a stretched body."""
+        _refuse_above(self.height, 0.7 * length, "height", "the body is not as tall")
+
 
 class Threshold(At):
     """Some points and a height they should not be under, or over."""
 
     above: Height | None = None
     below: Height | None = None
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if self.above is None and self.below is None:
+            raise ValueError("needs above, below or both")
+        if self.above is not None and self.below is not None and self.above >= self.below:
+            raise ValueError(f"above {self.above:g} and below {self.below:g} cannot both hold")
+        return self
 
 
 class Joints(Parameters):

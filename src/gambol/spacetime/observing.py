@@ -10,7 +10,7 @@ import numpy as np
 
 from gambol.characters import Character
 from gambol.errors import unknown_name
-from gambol.rotations import Array, namespace, rotate
+from gambol.rotations import Array, level_forward, namespace, rotate
 from gambol.scenes import Scene
 from gambol.sim.watching import first_column, watch_frame
 
@@ -101,10 +101,8 @@ class View:
 
     @property
     def forward(self) -> Array:
-        """Where the root's forward axis points on the ground (N, T, 2), a unit vector."""
-        turn = self.sensors[..., self.observer.root + 3 : self.observer.root + 7]
-        flat = rotate(turn, np.array([1.0, 0.0, 0.0]))[..., :2]
-        return flat / np.sqrt((flat**2).sum(-1, keepdims=True) + 1e-12)
+        """Where the root faces on the ground (N, T, 2), a unit vector."""
+        return level_forward(self.sensors[..., self.observer.root + 3 : self.observer.root + 7])
 
     def axis(self, name: str) -> Array:
         """One of :data:`AXES` as the root faces at the first step (N, 1, 3)."""
@@ -140,3 +138,13 @@ def place_of(character: Character, name: str) -> tuple[str, Array] | None:
         point = character.landmarks[name]
         return point.body, np.array([point.offset])
     raise unknown_name(f"point of {character.name!r}", name, point_names(character))
+
+
+def length_of(character: Character) -> float:
+    """Metres from one end of the body to the other with its joints at zero, a little more rather than less."""
+    model = character.model
+    data = mujoco.MjData(model)
+    data.qpos[:] = character.pose_qpos("zero")
+    mujoco.mj_kinematics(model, data)
+    apart = np.linalg.norm(data.geom_xpos[:, None] - data.geom_xpos, axis=-1)
+    return float((apart + model.geom_rbound[:, None] + model.geom_rbound).max())

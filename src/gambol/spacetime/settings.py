@@ -18,7 +18,7 @@ class Settings(BaseModel):
     """Most generations a pair of windows gets; 18,000 in the paper."""
     patience: Annotated[int, Field(ge=1, le=1_000_000)] | None = 50
     """Generations after which a search stops that got hardly better in them; None: never, as in the paper."""
-    least_gain: Annotated[float, Field(ge=0.0)] = 0.05
+    least_gain: Annotated[float, Field(ge=0.0)] = 0.15
     """What the cost must come down by within the patience, at least, for the search to go on."""
     step: Annotated[float, Field(gt=0.0, le=10.0)] = 0.2
     """First standard deviation of the key-poses, as a share of half a joint's range."""

@@ -1,13 +1,14 @@
-"""Formats motions come and go in, one file each; the extension chooses."""
+"""Formats motions come and go in, one file each; the extension chooses. Some motions come with gambol."""
 
 from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from gambol.errors import InputError
+from gambol.errors import InputError, unknown_name
 from gambol.motion.motion import Motion
 
 
@@ -42,8 +43,19 @@ def writable(path: str | Path) -> Format:
     return _by_extension(path)
 
 
+def shipped_motions() -> dict[str, Path]:
+    """The files of the motions that come with gambol, by name."""
+    folder = Path(str(resources.files("gambol"))) / "library" / "motions"
+    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.npz"))}
+
+
 def read(path: str | Path, **options: Any) -> Motion:
-    """Read a motion in the format of the extension."""
+    """Read a motion in the format of the extension; without one, the shipped motion of that name."""
+    if not Path(path).suffix and not Path(path).exists():
+        shipped, name = shipped_motions(), Path(path).as_posix()
+        if name not in shipped:
+            raise unknown_name("file with an extension or shipped motion", name, shipped)
+        path = shipped[name]
     chosen = _by_extension(path)
     if not chosen.reads:
         readable = ", ".join(e for f in FORMATS if f.reads for e in f.extensions)

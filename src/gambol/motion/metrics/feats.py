@@ -9,10 +9,12 @@ import numpy as np
 
 from gambol.motion.metrics.metric import CannotMeasureError, Reading, measures
 from gambol.motion.metrics.subject import Subject
-from gambol.rotations import Array, rotate
+from gambol.rotations import Array, level_forward, rotate
 
 _TOUCHING = 0.01
 """Metres within which a body counts as touching."""
+_RISE = 0.1
+"""Metres that count as going up, or down."""
 
 
 @measures("m", "as the wish has it")
@@ -51,10 +53,7 @@ def head_height_at_end(subject: Subject) -> Reading:
 @measures("m", "as the wish has it")
 def travelled(subject: Subject) -> Reading:
     """How far the centre of mass got from where it began, along the direction the root faced then."""
-    facing = rotate(subject.motion.poses().quats[0, subject.root], np.array([1.0, 0.0, 0.0]))[:2]
-    if float(np.linalg.norm(facing)) < 0.3:
-        raise CannotMeasureError("the root faces up or down at first: there is no direction to travel in")
-    facing = facing / np.linalg.norm(facing)
+    facing = level_forward(subject.motion.poses().quats[0, subject.root])
     com = subject.mechanics.com[:, :2]
     return _last((com - com[0]) @ facing)
 
@@ -64,6 +63,18 @@ def turned_back_in_air(subject: Subject) -> Reading:
     """How far the root turned backwards about its own left while nothing was touched (forwards: less than zero)."""
     rate = -np.degrees(_local_spin(subject)[:, 1]) * subject.motion.dt
     return _last(np.cumsum(np.where(_touched(subject).any(axis=1), 0.0, rate)))
+
+
+@measures("times", "as the wish has it")
+def rises(subject: Subject) -> Reading:
+    """How many times the centre of mass went up by a hand's breadth (0.1 m) from its lowest point since the last."""
+    counted, rising, turn = [0], False, np.inf
+    for height in subject.mechanics.com[:, 2]:
+        turn = max(turn, height) if rising else min(turn, height)
+        back = abs(height - turn) > _RISE
+        counted.append(counted[-1] + (back and not rising))
+        rising, turn = (not rising, height) if back else (rising, turn)
+    return _last(np.array(counted[1:], float))
 
 
 @measures("s", "as the wish has it")
@@ -94,7 +105,7 @@ def turned_on_head(subject: Subject) -> Reading:
 @measures("degrees", "as the wish has it")
 def turned(subject: Subject) -> Reading:
     """How far the root turned about the vertical from the first frame to the last, counter-clockwise."""
-    ahead = rotate(subject.motion.poses().quats[:, subject.root], np.array([1.0, 0.0, 0.0]))
+    ahead = level_forward(subject.motion.poses().quats[:, subject.root])
     headings = np.unwrap(np.arctan2(ahead[:, 1], ahead[:, 0]))
     return _last(np.degrees(headings - headings[0]))
 
@@ -111,6 +122,7 @@ FEATS = {
         turned,
         turned_back_in_air,
         turned_on_head,
+        rises,
         longest_on_hands,
         longest_on_feet,
     )

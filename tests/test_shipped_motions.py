@@ -1,0 +1,47 @@
+"""The motions that come with gambol: they do what their tasks say, and physics would do the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gambol
+from gambol.goals import load_task
+from gambol.goals.success import judged
+from gambol.motion.formats import shipped_motions
+from gambol.sim import backend, pack_state
+
+_ROUNDING = 2e-3
+"""How far one step from a state in single precision may end from the next, metres or radians."""
+_LARGEST = 1_000_000
+"""Bytes of a file."""
+
+
+@pytest.mark.parametrize("name", shipped_motions())
+def test_a_shipped_motion_does_what_its_task_says(name: str) -> None:
+    motion, task = gambol.load_motion(name), load_task(name)
+    assert motion.source.task == name
+    assert motion.source.seed is not None
+    assert motion.source.method == task.method
+    assert task.success
+    _, missed = judged(task.success, motion)
+    assert not missed
+
+
+@pytest.mark.parametrize("name", shipped_motions())
+def test_a_shipped_motion_is_simulated(name: str) -> None:
+    motion = gambol.load_motion(name)
+    assert motion.qvel is not None
+    assert motion.ctrl is not None
+    model = motion.scene.model
+    assert float(model.opt.timestep) == pytest.approx(motion.dt)
+    states = np.stack([pack_state(model, *row) for row in zip(motion.qpos[:-1], motion.qvel[:-1], strict=True)])
+    with backend("cpu", model) as simulation:
+        after = simulation.rollout(states, motion.ctrl[:-1, None]).states[:, 0, 1 : 1 + model.nq]
+    off = np.abs(after - motion.qpos[1:]).max(axis=1)
+    assert np.quantile(off, 0.99) < _ROUNDING
+
+
+@pytest.mark.parametrize("name", shipped_motions())
+def test_shipped_motions_are_small(name: str) -> None:
+    assert shipped_motions()[name].stat().st_size < _LARGEST
