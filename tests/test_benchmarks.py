@@ -25,6 +25,7 @@ from gambol.evaluate.partwise.descent import descended, mean_descent
 from gambol.evaluate.partwise.table2 import TABLE_2
 from gambol.evaluate.planning import planning
 from gambol.evaluate.running import Experiment, outcomes
+from gambol.evaluate.spacetime.search import compared
 from gambol.evaluate.trial import TRIAL, interval, solved, summary
 from gambol.goals import load_task
 from gambol.motion import Motion
@@ -268,3 +269,23 @@ def test_charts_draw_what_is_known(tmp_path: Path) -> None:
     assert {(31, 95, 168), (224, 138, 30)} <= {colour for _, colour in colours or ()}
     without = Chart([replace(bars, series={"ours": [None, None]}, spreads={})]).image()
     assert without.size[0] > 0
+
+
+def test_searches_for_windows_are_compared(tmp_path: Path) -> None:
+    """Really, but short: both search for the first window of the same task."""
+    short = ["generations=2", "population=4"]
+    found = BENCHMARKS["spacetime-search"].run(Request(1, tmp_path, rows=["spacetime/balance"], overrides=short))
+    (row,) = found.tables["spacetime-search"].rows
+    assert row["published motions"] == row["our motions"] == 8
+    assert row["published cost"] > 0
+    for path in found.save(tmp_path):
+        assert path.stat().st_size > 0
+
+
+def test_a_search_is_as_good_once_its_cost_is_that_of_the_other() -> None:
+    ours = {"generations": [1, 2, 4], "costs": [9.0, 5.0, 1.0], "motions": 400, "search_seconds": 8.0}
+    published = {"generations": [1, 100], "costs": [9.0, 5.5], "motions": 1600, "search_seconds": 40.0}
+    row = compared([ours], [published])
+    assert (row["as good after s"], row["times as fast"]) == (4.0, 10.0)
+    better = compared([ours], [{**published, "costs": [9.0, 0.5]}])
+    assert (better["as good after s"], better["times as fast"]) == (None, None)

@@ -69,7 +69,9 @@ def test_shipped_motions_are_called_by_their_names(gambol, tmp_path: Path) -> No
 def test_figures_that_are_rows_are_a_table(capsys) -> None:
     from gambol.cli.output import print_figures
 
-    print_figures("clip", {"windows": 2, "by_window": [{"name": "up", "terms": {"torque": 1}}, {"name": "down", "terms": {}}]})
+    print_figures(
+        "clip", {"windows": 2, "by_window": [{"name": "up", "terms": {"torque": 1}}, {"name": "down", "terms": {}}]}
+    )
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["name", "terms"] in lines
     assert ["up", "torque", "1"] in lines

@@ -15,7 +15,7 @@ from gambol.goals import Task, Window
 from gambol.motion import Motion, Source
 from gambol.results import Progress, ProgressListener, Report, Result, Status
 from gambol.rotations import Array
-from gambol.sim import backend, pack_state
+from gambol.sim import Backend, backend, pack_state
 from gambol.spacetime.cache import Cache, Finished, usual_folder
 from gambol.spacetime.cost import UNSTABLE_COST
 from gambol.spacetime.device import DeviceCosts
@@ -23,7 +23,7 @@ from gambol.spacetime.objectives import Weighed
 from gambol.spacetime.observing import Observer, length_of, place_of
 from gambol.spacetime.pair import Pair
 from gambol.spacetime.reference import Reference, waves
-from gambol.spacetime.search import minimise
+from gambol.spacetime.search import Found, minimise
 from gambol.spacetime.settings import Settings
 from gambol.spacetime.tracking import survival, tracked
 from gambol.version import __version__
@@ -95,30 +95,16 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
     name, ahead = cache.name("", named), None
     teller = _Teller(progress, prepared.windows, settings)
     status, rows = Status.SUCCESS, []
-    model = prepared.observer.model
     with contextlib.ExitStack() as open_until_done:
         open_until_done.enter_context(contextlib.closing(clip))
-        simulations = open_until_done.enter_context(backend("cpu", model, threads=settings.threads))
-        device = None
-        if settings.device == "gpu":
-            device = DeviceCosts(prepared.observer, open_until_done.enter_context(backend("gpu", model)))
+        simulations, device = _engines(prepared, settings, open_until_done)
         try:
             for k, window in enumerate(prepared.windows):
-                both = slice(k, k + 2 if settings.look_ahead else k + 1)
-                pair = Pair(
-                    prepared.observer,
-                    simulations,
-                    prepared.references[both],
-                    prepared.objectives[both],
-                    clip.state,
-                    clip.pose,
-                    device,
-                )
+                pair = _pair(prepared, k, settings, clip, simulations, device)
                 name = cache.name(name, window.model_dump(mode="json"))
                 finished = cache.find(name, pair.variables)
                 if finished is None:
-                    start = _start(pair, prepared.references[both], ahead)
-                    finished = _searched(pair, prepared.references[both], start, settings, (seed, k), teller.of(k))
+                    finished = _searched(pair, ahead, settings, (seed, k), teller.of(k))
                     cache.keep(name, finished)
                 first = prepared.references[k].variables
                 ahead = finished.values[first:]
@@ -197,7 +183,7 @@ class _Teller:
         self._taken: list[int] = []
         self._guess = min(_USUAL_PATIENCES * (settings.patience or settings.generations), settings.generations)
 
-    def of(self, k: int) -> Callable[[int, float], None]:
+    def of(self, k: int) -> Told:
         """A listener to the search of window ``k``."""
         expected = float(np.mean(self._taken)) if self._taken else self._guess
         self._taken.append(0)
@@ -219,9 +205,41 @@ _USUAL_PATIENCES, _NEARLY = 8, 0.95
 """How many times its patience a search usually takes, and how far along a longer one says it is."""
 
 
-def _start(pair: Pair, references: Sequence[Reference], ahead: Array | None) -> Array:
+def first_search(task: Task, settings: Settings, seed: int) -> tuple[Found, float]:
+    """The search for the first window, with the next where it looks ahead, and the seconds it took."""
+    prepared = Prepared.of(task, settings)
+    with contextlib.ExitStack() as open_until_done:
+        clip = open_until_done.enter_context(contextlib.closing(_Clip(task, prepared)))
+        simulations, device = _engines(prepared, settings, open_until_done)
+        pair = _pair(prepared, 0, settings, clip, simulations, device)
+        began = time.perf_counter()
+        found = _found(pair, None, settings, (seed, 0), lambda generation, cost: None)
+        return found, time.perf_counter() - began
+
+
+def _engines(
+    prepared: Prepared, settings: Settings, open_until_done: contextlib.ExitStack
+) -> tuple[Backend, DeviceCosts | None]:
+    """What motions are performed on, and what they are tried on where that is a GPU."""
+    model = prepared.observer.model
+    simulations = open_until_done.enter_context(backend("cpu", model, threads=settings.threads))
+    if settings.device == "cpu":
+        return simulations, None
+    return simulations, DeviceCosts(prepared.observer, open_until_done.enter_context(backend("gpu", model)))
+
+
+def _pair(
+    prepared: Prepared, k: int, settings: Settings, clip: _Clip, simulations: Backend, device: DeviceCosts | None
+) -> Pair:
+    """The problem of window ``k`` from where the clip stands."""
+    both = slice(k, k + 2 if settings.look_ahead else k + 1)
+    parts = prepared.references[both], prepared.objectives[both]
+    return Pair(prepared.observer, simulations, *parts, clip.state, clip.pose, device)
+
+
+def _start(pair: Pair, ahead: Array | None) -> Array:
     """The zero pose, or what the last pair found for this window, and its last pose held on after it."""
-    start = np.zeros(pair.variables)
+    start, references = np.zeros(pair.variables), pair.references
     if ahead is not None and len(ahead):
         start[: len(ahead)] = ahead
         first = references[0]
@@ -233,20 +251,20 @@ def _start(pair: Pair, references: Sequence[Reference], ahead: Array | None) -> 
     return start
 
 
-def _searched(
-    pair: Pair,
-    references: Sequence[Reference],
-    start: Array,
-    settings: Settings,
-    seed: tuple[int, int],
-    told: Callable[[int, float], None],
-) -> Finished:
-    began = time.perf_counter()
+Told = Callable[[int, float], None]
+"""Hears of each generation and of the best cost so far."""
+
+
+def _found(pair: Pair, ahead: Array | None, settings: Settings, seed: tuple[int, int], told: Told) -> Found:
     drawn = int(np.random.SeedSequence(seed).generate_state(1)[0]) % 2**31
-    if not settings.carry_on:
-        start = np.zeros_like(start)
-    basis = waves(references) if settings.basis == "waves" else None
-    found = minimise(pair.tried, start, settings, drawn, told, basis)
+    start = _start(pair, ahead if settings.carry_on else None)
+    basis = waves(pair.references) if settings.basis == "waves" else None
+    return minimise(pair.tried, start, settings, drawn, told, basis)
+
+
+def _searched(pair: Pair, ahead: Array | None, settings: Settings, seed: tuple[int, int], told: Told) -> Finished:
+    began = time.perf_counter()
+    found = _found(pair, ahead, settings, seed, told)
     # what a GPU finds good is performed on a CPU, where it may turn out a little different
     costs = pair.costs(found.best) if settings.device == "gpu" else found.costs
     best = int(np.argmin(costs))

@@ -28,30 +28,30 @@ class Pair:
         device: DeviceCosts | None = None,
     ):
         self._observer, self._backend, self._device = observer, backend, device
-        self._references, self._objectives = references, objectives
+        self.references, self._objectives = references, objectives
         self._state, self._before = state, before
         self._out: Rollout | None = None
 
     @property
     def variables(self) -> int:
         """How many numbers are searched for."""
-        return sum(reference.variables for reference in self._references)
+        return sum(reference.variables for reference in self.references)
 
     def tried(self, values: Array) -> Array:
         """As :meth:`costs`, on the GPU where there is one."""
         if self._device is None:
             return self.costs(values)
-        return self._device.costs(self._references, self._objectives, self._state, self._before, values)
+        return self._device.costs(self.references, self._objectives, self._state, self._before, values)
 
     def costs(self, values: Array) -> Array:
         """Costs (N,) of rows of variables (N, variables)."""
-        targets, beyond = targets_of(self._references, self._before, values)
+        targets, beyond = targets_of(self.references, self._before, values)
         sensors, failed = self._played(targets)
         return totals(self._weighed(sensors), beyond, failed)
 
     def by_term(self, values: Array) -> list[dict[str, float]]:
         """What each objective of each window costs for one row of variables (variables,)."""
-        targets, _ = targets_of(self._references, self._before, values[None])
+        targets, _ = targets_of(self.references, self._before, values[None])
         found = self._weighed(self._played(targets)[0])
         return [
             {
@@ -63,13 +63,13 @@ class Pair:
 
     def first_targets(self, values: Array) -> Array:
         """What the servos aim at in the first window (steps, nu), for one row of variables."""
-        reference = self._references[0]
+        reference = self.references[0]
         poses, _ = reference.key_poses(values[None, : reference.variables])
         return reference.targets(self._before, poses)[0]
 
     def last_pose(self, values: Array) -> Array:
         """The key-pose (nu,) with which the first window ends."""
-        reference = self._references[0]
+        reference = self.references[0]
         return reference.key_poses(values[None, : reference.variables])[0][0, -1]
 
     def _played(self, targets: Array) -> tuple[Array, NDArray[np.bool_]]:
@@ -80,4 +80,4 @@ class Pair:
         return out.sensors, out.failed
 
     def _weighed(self, sensors: Array) -> list[Array]:
-        return weighed(self._observer, self._references, self._objectives, sensors)
+        return weighed(self._observer, self.references, self._objectives, sensors)
