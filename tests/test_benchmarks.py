@@ -289,3 +289,15 @@ def test_a_search_is_as_good_once_its_cost_is_that_of_the_other() -> None:
     assert (row["as good after s"], row["times as fast"]) == (4.0, 10.0)
     better = compared([ours], [{**published, "costs": [9.0, 0.5]}])
     assert (better["as good after s"], better["times as fast"]) == (None, None)
+
+
+def test_clips_are_optimised_with_and_without_their_parts(tmp_path: Path) -> None:
+    short = ["generations=1", "population=4"]
+    request = Request(1, tmp_path, rows=["spacetime/push-ups"], overrides=short)
+    rows = {
+        row["clip"].partition(": ")[2]: row
+        for row in BENCHMARKS["spacetime-ablation"].run(request).tables["spacetime-ablation"].rows
+    }
+    assert list(rows) == ["as it ships", "without look-ahead", "without symmetry"]
+    assert all(row["success %"] == 0.0 and row["windows"] == 6 for row in rows.values())
+    assert len({row["cost"] for row in rows.values()}) == 3

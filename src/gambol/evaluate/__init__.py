@@ -8,6 +8,7 @@ from gambol.evaluate.partwise.generalise import generalise
 from gambol.evaluate.partwise.share import share
 from gambol.evaluate.partwise.table2 import table2
 from gambol.evaluate.planning import planning
+from gambol.evaluate.spacetime.ablation import ablation
 from gambol.evaluate.spacetime.search import search
 from gambol.evaluate.trials import trials
 
@@ -19,6 +20,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "partwise-share": Benchmark("partwise MPC, Figure 10: plans won by recombined candidates", share, trials=50),
     "partwise-generalise": Benchmark("partwise MPC, Table 3: other furniture, other bodies", generalise, trials=20),
     "spacetime-search": Benchmark("spacetime windows: how soon a search is as good as the published one", search, 1),
+    "spacetime-ablation": Benchmark("spacetime windows: without symmetry, without look-ahead", ablation, trials=3),
 }
 """Every benchmark by name."""
 

@@ -1,0 +1,79 @@
+"""What symmetry and looking ahead are worth: whole clips with and without them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gambol.evaluate.benchmark import Findings, Request, Table
+from gambol.evaluate.charts import Bars, Chart
+from gambol.evaluate.condition import Condition
+from gambol.evaluate.running import Experiment, outcomes, wanted
+from gambol.evaluate.trial import mean_of
+from gambol.front import solve
+from gambol.goals import load_task, shipped_tasks
+from gambol.results import Status
+
+_ANEW = "cache=false"
+WITHOUT = {"without look-ahead": "look_ahead=false", "without symmetry": "each_window.symmetric=false"}
+"""Overrides that take something away."""
+
+
+def optimised(condition: Condition, seed: int) -> dict[str, Any]:
+    """One clip: whether it succeeded, what its windows cost by their own objectives, and how long the search took."""
+    report = solve(condition.loaded, condition.solver, seed).report
+    if report.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt  # a clip that was cut short says nothing
+    rows = report.figures["by_window"]
+    return {
+        "succeeded": report.succeeded,
+        "cost": sum(sum(row["terms"].values()) for row in rows),
+        "windows": len(rows),
+        "wall_seconds": report.wall_seconds,
+    }
+
+
+CLIP = Experiment("clip", optimised)
+
+
+def conditions() -> list[Condition]:
+    """Every shipped clip as it is and without each thing that it has."""
+    found = []
+    for name in shipped_tasks():
+        windows = load_task(name).windows or ()
+        if len(windows) < 2:
+            continue
+        takes = {key: override for key, override in WITHOUT.items() if "symmetric" not in override}
+        if any(window.symmetric for window in windows):
+            takes = WITHOUT
+        found.append(Condition(f"{name}: as it ships", name, (_ANEW,)))
+        found += [Condition(f"{name}: {key}", name, (_ANEW, override)) for key, override in takes.items()]
+    return found
+
+
+def ablation(request: Request) -> Findings:
+    """Every variant of every clip, means over seeds."""
+    chosen = wanted(conditions(), request)
+    rows = [
+        {"clip": condition.label, **_summed(ended)}
+        for condition, ended in zip(chosen, outcomes(chosen, request, CLIP), strict=True)
+    ]
+    bars = Bars("success %", [row["clip"] for row in rows], {"success %": [row["success %"] for row in rows]}, 100)
+    title = "Spacetime windows without symmetry, and one by one instead of in pairs"
+    return Findings(
+        {"spacetime-ablation": Table(title, rows)},
+        {"spacetime-ablation": Chart([bars], title)},
+        ["the cost is that of all windows by their own objectives; a spin that is wished for counts below zero"],
+    )
+
+
+def _summed(ended: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        "trials": len(ended),
+        "success %": round(100 * float(np.mean([outcome["succeeded"] for outcome in ended])), 1),
+        "cost": mean_of(ended, "cost"),
+        "windows": mean_of(ended, "windows"),
+        "wall s": round(sum(outcome["wall_seconds"] for outcome in ended), 1),
+    }
