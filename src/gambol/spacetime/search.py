@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,7 +54,8 @@ def minimise(
             tried[0] = start
             asked[0] = np.linalg.solve(turn, start)
         found = costs(tried)
-        strategy.tell(list(asked), found.tolist())
+        with _quiet():
+            strategy.tell(list(asked), found.tolist())
         order = np.argsort(np.concatenate([best_costs, found]), kind="stable")[:KEPT]
         best, best_costs = np.concatenate([best, tried])[order], np.concatenate([best_costs, found])[order]
         history.append(float(best_costs[0]))
@@ -73,9 +75,16 @@ def _settled(history: list[float], settings: Settings) -> bool:
     return before - now <= max(little, settings.least_gain)
 
 
-def _strategy(start: Array, settings: Settings, seed: int):
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """The library warns of very unlikely steps, which it mends, and that it would rather have matplotlib."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it would rather have matplotlib
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _strategy(start: Array, settings: Settings, seed: int):
+    with _quiet():
         import cma
     options = {
         "popsize": settings.population,
