@@ -82,6 +82,12 @@ def test_symmetric_windows_move_left_and_right_alike() -> None:
             other = poses[..., names.index(name.replace("left_", "right_"))]
             np.testing.assert_allclose(poses[..., names.index(name)], other)
     assert np.abs(poses[..., names.index("lumbar_x")]).min() > 0.0, "the trunk stays free"
+    strict = reference(symmetric="strictly")
+    poses, _ = strict.key_poses(0.3 * np.random.default_rng(0).normal(size=(3, strict.variables)))
+    aside = [names.index(f"{joint}_{axis}") for joint in ("lumbar", "thorax", "neck") for axis in "xz"]
+    assert strict.variables == ref.variables - ref.knots * len(aside)
+    assert not poses[..., aside].any()
+    assert np.abs(poses[..., names.index("lumbar_y")]).min() > 0.0
 
 
 def test_coupled_arms_swing_against_each_other_with_the_legs() -> None:

@@ -25,8 +25,8 @@ class Window(GoalModel):
     name: Name = "window"
     duration: Annotated[float, Field(gt=0.0, le=10.0)] = 0.5
     """Seconds."""
-    symmetric: bool = False
-    """Left and right move alike."""
+    symmetric: bool | Literal["strictly"] = False
+    """Limbs of both sides move alike; strictly: and the trunk neither bends nor turns to a side."""
     coupled_arms: bool = False
     """Arms swing with the legs."""
     mirror: bool = False

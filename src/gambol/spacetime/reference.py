@@ -131,10 +131,16 @@ def angle_ranges(character: Character) -> tuple[Array, Array]:
 
 
 def _drivers(character: Character, window: Window) -> np.ndarray:
-    """The variable (nu,) of each angle, -1 for none: mirrored limbs share theirs, coupled arms have none."""
-    own = np.arange(len(character.actuators))
+    """The variable (nu,) of each angle, -1 for none: mirrored limbs share theirs, coupled arms have none.
+
+    Those of the trunk stay free unless symmetry is strict: that makes the paper's count of 220 variables.
+    """
+    own, other = np.arange(len(character.actuators)), character.symmetry.ctrl_index
     if window.symmetric:
-        own = np.minimum(own, character.symmetry.ctrl_index)
+        own = np.minimum(own, other)
+    if window.symmetric == "strictly":
+        aside = (other == np.arange(len(other))) & (character.symmetry.ctrl_sign < 0)
+        own = np.where(aside, -1, own)
     if window.coupled_arms:
         own = np.where(_coupling(character).any(axis=1), -1, own)
     kept = np.unique(own[own >= 0])
@@ -142,9 +148,9 @@ def _drivers(character: Character, window: Window) -> np.ndarray:
 
 
 def _signs(character: Character, window: Window) -> Array:
-    """Which way each angle goes with its variable; those of the trunk stay free, as in the paper's count of 220."""
+    """Which way each angle goes with its variable."""
     other = character.symmetry.ctrl_index
-    mirrored = window.symmetric & (other < np.arange(len(other)))
+    mirrored = bool(window.symmetric) & (other < np.arange(len(other)))
     return np.where(mirrored, character.symmetry.ctrl_sign, 1.0)
 
 
