@@ -17,11 +17,15 @@ from gambol.characters import NAMES
 from gambol.cli.app import app
 from gambol.evaluate import BENCHMARKS
 from gambol.goals import STYLES, Task, Weights, load_task, shipped_tasks
+from gambol.goals.reuse import Repetition, Reuse
 from gambol.goals.task import GOALS
+from gambol.goals.windows import Objective, Window
 from gambol.goals.yaml import parse_yaml
 from gambol.motion.formats import FORMATS
 from gambol.motion.metrics import METRICS
+from gambol.motion.metrics.feats import FEATS
 from gambol.scenes import KINDS, Terrain
+from gambol.spacetime.objectives import TERMS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -98,6 +102,8 @@ def test_the_overrides_shown_are_valid(override: str) -> None:
         ("methods.md", [name for method in front.METHODS.values() for name in method.settings_type().model_fields]),
         ("methods.md", BENCHMARKS),
         ("tasks.md", list(shipped_tasks())),
+        ("tasks.md", [*TERMS, *FEATS]),
+        ("tasks.md", [*Objective.model_fields, *Window.model_fields, *Repetition.model_fields, *Reuse.model_fields]),
         ("tasks.md", [*STYLES, *Weights.model_fields, *(set(Task.model_fields) - {"file"})]),
         ("command-line.md", [command.name for command in app.registered_commands]),
         ("../README.md", [command.name for command in app.registered_commands]),
