@@ -1,7 +1,7 @@
 """Solves shipped tasks and keeps their motions as the examples that come with gambol.
 
     python benchmarks/example_motions.py                        # every task that spacetime windows solve
-    python benchmarks/example_motions.py spacetime/walk --seed 3
+    python benchmarks/example_motions.py spacetime/handstand --seed 3
 
 Windows that were found before come from the cache, so this can be interrupted and goes on. A motion that misses what
 its task calls success is not kept. The times are those of the search, at whatever else the machine did then; the paper
@@ -21,6 +21,7 @@ import gambol
 from gambol.cli.output import progress_bar
 from gambol.goals import load_task, shipped_tasks
 from gambol.motion.formats import write
+from gambol.results import Status
 
 FOLDER = Path(gambol.__file__).parent / "library" / "motions"
 
@@ -38,9 +39,13 @@ def main() -> int:
     for name in names:
         with progress_bar() as listener:
             result = gambol.solve(name, seed=given.seed, progress=listener)
+        if result.report.status is Status.INTERRUPTED:
+            return 1
         figures = result.report.figures
         times = [row["seconds"] for row in figures["by_window"]]
-        feats = ", ".join(f"{feat} {value:.3g}" for feat, value in figures["feats"].items())
+        feats = ", ".join(
+            f"{feat} –" if value is None else f"{feat} {value:.3g}" for feat, value in figures.get("feats", {}).items()
+        )
         taken = f"{len(times)}", f"{sum(times) / len(times):.0f}", f"{max(times):.0f}"
         table.add_row(name, result.report.status.value, f"{result.motion.duration:.1f}", *taken, feats)
         if result.succeeded:

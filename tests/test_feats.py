@@ -47,7 +47,7 @@ def test_going_and_turning() -> None:
     world, qpos = standing(101)
     yaw = np.linspace(0.0, 1.5 * np.pi, 101)
     qpos[:, 3], qpos[:, 6] = np.cos(yaw / 2), np.sin(yaw / 2)
-    assert feat("turned", world, qpos) == pytest.approx(270.0, abs=1e-6)
+    assert feat("turned", world, qpos) == pytest.approx(270.0, rel=0.02)
     world, qpos = standing(101)
     qpos[:, 0] += np.linspace(0.0, 2.0, 101)
     assert feat("travelled", world, qpos) == pytest.approx(2.0)
@@ -60,6 +60,15 @@ def test_a_body_on_its_stomach_still_faces_ahead() -> None:
     qpos[:, 0] += np.linspace(0.0, 2.0, 11)
     assert feat("travelled", world, qpos) == pytest.approx(2.0)
     assert feat("turned", world, qpos) == pytest.approx(0.0)
+    qpos[:, 3:7] = np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0  # on its side
+    assert feat("travelled", world, qpos) == pytest.approx(2.0)
+
+
+def test_a_cartwheel_is_no_turn() -> None:
+    world, qpos = standing(101)
+    roll = np.linspace(0.0, 2.0 * np.pi, 101)
+    qpos[:, 3], qpos[:, 4] = np.cos(roll / 2), np.sin(roll / 2)
+    assert feat("turned", world, qpos) == pytest.approx(0.0, abs=1e-6)
 
 
 def test_rises_are_counted_once_they_are_high_enough() -> None:

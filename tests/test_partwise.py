@@ -13,7 +13,7 @@ from gambol.partwise.groups import Grouping, parts_of_actuators
 from gambol.partwise.planner import Partwise, Plan
 from gambol.partwise.progress import KeyframeProgress
 from gambol.partwise.recombining import recombine
-from gambol.partwise.sensing import instrument
+from gambol.partwise.sensing import _belonging, instrument
 from gambol.partwise.terms import (
     Column,
     KeyframeTable,
@@ -158,6 +158,8 @@ def test_a_part_answers_for_its_own_joints(own: bool) -> None:
         assert [bool(each) for each in seen[:-1]] == [not own or "left_arm" in group for group in groups]
         owners = senses.actuator_owners if term == "control" else senses.joint_owners
         np.testing.assert_array_equal(owners.sum(1), 1.0)
+    limp = _belonging([], senses.owners)
+    assert limp.shape == (0, len(senses.owners))
 
 
 @pytest.mark.parametrize("name", ["humanoid", "athlete", "quadruped", "wide-biped", "mocap-humanoid"])

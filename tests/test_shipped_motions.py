@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gambol
-from gambol.goals import load_task
+from gambol.goals import load_task, shipped_tasks
 from gambol.goals.success import judged
 from gambol.motion.formats import shipped_motions
 from gambol.sim import backend, pack_state
@@ -15,6 +15,11 @@ _ROUNDING = 2e-3
 """How far one step from a state in single precision may end from the next, metres or radians."""
 _LARGEST = 1_000_000
 """Bytes of a file."""
+
+
+def test_motions_come_along() -> None:
+    assert shipped_motions()
+    assert set(shipped_motions()) <= set(shipped_tasks())
 
 
 @pytest.mark.parametrize("name", shipped_motions())

@@ -289,9 +289,18 @@ def test_wrong_clips_are_told() -> None:
         ({"success": [{"feat": "com_height"}]}, "no feat named"),
         ({"success": [{"feat": "travelled"}]}, "at_least, at_most"),
         ({"settings": {"populatoin": 3}}, "settings.populatoin"),
+        ({"windows": [{"symmetric": "nearly", "objectives": [{"term": "torque"}]}]}, r"windows.0.symmetric: Input"),
     ):
         with pytest.raises(InputError, match=told):
             gambol.solve({**CLIP, **wrong})
+
+
+def test_heights_are_reached_from_what_one_can_stand_on() -> None:
+    """The same wish is too much on the floor and fair on a table."""
+    window = {"objectives": [{"term": "balance", "parameters": {"height": 1.79}}]}
+    with pytest.raises(InputError, match="cannot be reached"):
+        Prepared.of(load_task({**CLIP, "windows": [window]}), Settings())
+    Prepared.of(load_task({**CLIP, "scene": {"table": {"at": [3, 0]}}, "windows": [window]}), Settings())
 
 
 def test_shipped_tasks_can_be_prepared() -> None:

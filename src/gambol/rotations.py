@@ -188,8 +188,15 @@ def yaw_of(quat: ArrayLike) -> Array:
 def level_forward(quat: ArrayLike) -> Array:
     """Where turned bodies face on the ground (..., 2), unit vectors.
 
-    Told by their left sides: a body that bows, lies on its stomach or stands on its hands still faces where it did.
+    Told by their left sides: a body that bows, lies on its stomach or stands on its hands still faces where it did. One
+    that lies on its side faces where its forward axis points.
     """
-    left = rotate(quat, np.array([0.0, 1.0, 0.0]))[..., :2]
+    ahead, left = (rotate(quat, np.eye(3)[axis])[..., :2] for axis in (0, 1))
     xp = namespace(left)
-    return xp.stack([left[..., 1], -left[..., 0]], axis=-1) / xp.sqrt((left**2).sum(-1, keepdims=True) + 1e-12)
+    by_left = xp.stack([left[..., 1], -left[..., 0]], axis=-1)
+    facing = xp.where((left**2).sum(-1, keepdims=True) > _LEVEL, by_left, ahead)
+    return facing / xp.sqrt((facing**2).sum(-1, keepdims=True))
+
+
+_LEVEL = 0.25
+"""Squared length on the ground from which on an axis counts as level."""

@@ -54,12 +54,13 @@ def _is_rows(value: Any) -> bool:
 
 
 def _print_rows(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Mappings with the same keys, one below the other."""
+    """Mappings, one below the other."""
     table = Table(title=escape(title), title_justify="left", box=None, padding=(0, 2, 0, 0))
-    for name in rows[0]:
-        table.add_column(escape(name))
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    for name in names:
+        table.add_column(escape(str(name)))
     for row in rows:
-        table.add_row(*(escape(_told(value)) for value in row.values()))
+        table.add_row(*(escape(_told(row.get(name, ""))) for name in names))
     out.print(table)
 
 

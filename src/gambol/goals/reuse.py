@@ -60,8 +60,11 @@ class Repetition(GoalModel):
         if self.alternate and "mirror" not in KINDS[listed][2].model_fields:
             raise InputError(f"{listed} cannot be mirrored one by one", key="alternate")
         if self.repeat == 1:
+            if self.alternate:
+                raise InputError("needs repeat: there is one of it", key="alternate")
             return [entry]
-        name, mirror = entry.get("name", KINDS[listed][1]), entry.get("mirror", False)
+        checked = KINDS[listed][2](**entry)  # once, so that what is wrong is told once
+        name, mirror = entry.get("name", KINDS[listed][1]), getattr(checked, "mirror", False)
         sides = [{"mirror": mirror ^ bool(k % 2)} if self.alternate else {} for k in range(self.repeat)]
         return [{**entry, "name": f"{name} {k}", **side} for k, side in enumerate(sides, start=1)]
 

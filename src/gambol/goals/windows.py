@@ -25,7 +25,7 @@ class Window(GoalModel):
     name: Name = "window"
     duration: Annotated[float, Field(gt=0.0, le=10.0)] = 0.5
     """Seconds."""
-    symmetric: bool | Literal["strictly"] = False
+    symmetric: Literal[False, True, "strictly"] = False
     """Limbs of both sides move alike; strictly: and the trunk neither bends nor turns to a side."""
     coupled_arms: bool = False
     """Arms swing with the legs."""

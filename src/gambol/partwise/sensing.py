@@ -16,8 +16,8 @@ from gambol.scenes import Scene
 from gambol.sim.watching import first_column, watch_frame
 
 _SENSOR = mujoco.mjtSensor
-OTHERS = "others"
-"""Who owns the actuators of other characters."""
+OTHERS = "/others"
+"""Who owns the actuators of other characters; no part can be called that."""
 _LANDMARKS = ("chest", "pelvis", "head", "right_knee", "left_knee", "right_ankle", "left_ankle")
 """The landmarks that the common terms speak of."""
 
@@ -106,7 +106,8 @@ def instrument(scene: Scene, frames: Iterable[str], *, timestep: float | None = 
 
 def _belonging(parts: Sequence[str], owners: Sequence[str]) -> Array:
     """(parts, owners) 1 where they are the same."""
-    return np.equal.outer(np.array(parts), np.array(owners)).astype(float)
+    rows = [[float(part == owner) for owner in owners] for part in parts]
+    return np.array(rows).reshape(len(parts), len(owners))
 
 
 def _rest_axes(character: Character) -> dict[str, Array]:

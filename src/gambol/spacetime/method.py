@@ -20,7 +20,7 @@ from gambol.spacetime.cache import Cache, Finished, usual_folder
 from gambol.spacetime.cost import UNSTABLE_COST
 from gambol.spacetime.device import DeviceCosts
 from gambol.spacetime.objectives import Weighed
-from gambol.spacetime.observing import Observer, length_of, place_of
+from gambol.spacetime.observing import Observer, ground_of, length_of, place_of
 from gambol.spacetime.pair import Pair
 from gambol.spacetime.reference import Reference, waves
 from gambol.spacetime.search import Found, minimise
@@ -45,6 +45,13 @@ class Prepared:
     @staticmethod
     def of(task: Task, settings: Settings) -> Prepared:
         """Everything that can be wrong with a task is found here, before the work begins."""
+        try:
+            return Prepared._of(task, settings)
+        except InputError as error:
+            raise error.within(file=task.file) from None
+
+    @staticmethod
+    def _of(task: Task, settings: Settings) -> Prepared:
         windows = task.windows or ()
         objectives = tuple(
             tuple(
@@ -54,13 +61,15 @@ class Prepared:
             for k, window in enumerate(windows)
         )
         character = task.world.characters[task.world.main_character]
-        length = length_of(character)
+        if task.world.model.nu != len(character.actuators):
+            raise InputError("windows move one character, and others here have actuators too", key="characters")
+        length, ground = length_of(character), ground_of(task.world)
         for k, row in enumerate(objectives):
             for i, weighed in enumerate(row):
                 try:
                     for point in weighed.given.named:
                         place_of(character, point)
-                    weighed.given.check_reach(length)
+                    weighed.given.check_reach(length, ground)
                 except InputError as error:
                     raise error.within(key=f"windows.{k}.objectives.{i}.parameters") from None
         named = [point for row in objectives for weighed in row for point in weighed.given.named]
@@ -79,10 +88,7 @@ def _shape(window: Window) -> tuple[Any, ...]:
 def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener) -> Result:
     """Optimise the task's windows; on a CPU the same seed gives the same motion at any number of threads."""
     began = time.perf_counter()
-    try:
-        prepared = Prepared.of(task, settings)
-    except InputError as error:
-        raise error.within(file=task.file) from None
+    prepared = Prepared.of(task, settings)
     clip = _Clip(task, prepared)
     cache = Cache(usual_folder() if settings.cache else None)
     named = {
@@ -287,7 +293,7 @@ def _costliest(rows: Sequence[dict[str, Any]]) -> dict[str, str]:
         return {}
     worst = max(rows, key=lambda row: sum(row["terms"].values()))
     dearest = sorted(worst["terms"].items(), key=lambda item: -item[1])[:_DEAREST]
-    told = ", ".join(f"{name} {cost:.3g}" for name, cost in dearest)
+    told = ", ".join(f"{name.partition(' ')[2]} {cost:.3g}" for name, cost in dearest)
     return {"costliest": f"{worst['window']}: {told}"}
 
 

@@ -45,8 +45,8 @@ class Parameters(BaseModel):
         """Left and right exchanged."""
         return self
 
-    def check_reach(self, length: float) -> None:
-        """An error where it asks for more than a body of this length can do."""
+    def check_reach(self, length: float, ground: float) -> None:
+        """An error where it asks for more than a body of this length can do on a ground of this height."""
 
 
 class Nothing(Parameters):
@@ -59,9 +59,9 @@ class Level(Parameters):
     height: Height
     within: Annotated[float, Field(ge=0.0, le=10.0)] = 0.0
 
-    def check_reach(self, length: float) -> None:
+    def check_reach(self, length: float, ground: float) -> None:
         """No jump is as high as a second body on top of the first."""
-        _refuse_above(self.height - self.within, 2 * length, "height", "no jump gets as high")
+        _refuse_above(self.height - self.within, ground + 2 * length, "height", "no jump gets as high")
 
 
 class At(Parameters):
@@ -85,9 +85,9 @@ class Balance(At):
     points: Points = ("left_foot", "right_foot")
     height: Height
 
-    def check_reach(self, length: float) -> None:
+    def check_reach(self, length: float, ground: float) -> None:
         """Even with the arms up, the centre of mass lies well below the top of a stretched body."""
-        _refuse_above(self.height, 0.7 * length, "height", "the body is not as tall")
+        _refuse_above(self.height, ground + 0.7 * length, "height", "the body is not as tall")
 
 
 class Threshold(At):

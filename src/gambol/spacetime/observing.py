@@ -140,6 +140,15 @@ def place_of(character: Character, name: str) -> tuple[str, Array] | None:
     raise unknown_name(f"point of {character.name!r}", name, point_names(character))
 
 
+def ground_of(scene: Scene) -> float:
+    """Height of the highest thing one could stand on, metres, a little more rather than less."""
+    model = scene.model
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    still = (model.body_weldid[model.geom_bodyid] == 0) & (model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE)
+    return float((data.geom_xpos[still, 2] + model.geom_rbound[still]).max(initial=0.0))
+
+
 def length_of(character: Character) -> float:
     """Metres from one end of the body to the other with its joints at zero, a little more rather than less."""
     model = character.model

@@ -13,7 +13,10 @@ from gambol.evaluate.condition import Condition
 ROUNDS = {0.25: 4, 0.5: 2, 1.0: 1}
 """Plans in each simulation step by slowdown Γ."""
 PUBLISHED_SEARCH = "noise=0.1", "spread=1", "focus=1", "strides=[]", "smoothing=0"
-"""Overrides that search as the paper does: every candidate varies every actuator alike. It does not give its noise."""
+"""Overrides that search as the paper does: every candidate varies every actuator alike. It does not give its noise.
+
+Which joints' effort a part answers for stays as the task has it: by its own (``own_joints``) is how we read Table 1.
+"""
 
 
 def budget(rollouts: int, slowdown: float) -> tuple[str, ...]:

@@ -65,7 +65,7 @@ def conditions() -> list[Condition]:
 
 
 def search(request: Request) -> Findings:
-    """Both searches beside each other, means over seeds."""
+    """Both searches beside each other: means over seeds, and the course of the first."""
     chosen = wanted(conditions(), request)
     found = outcomes(chosen, request, SEARCH)
     rows, curves = [], []
@@ -77,7 +77,7 @@ def search(request: Request) -> Findings:
     title = f"The first window of each task, {request.trials} searches each (paper s: a window on 8 cores)"
     return Findings(
         {"spacetime-search": Table(title, rows, SHOWN)},
-        {"spacetime-search": Chart(curves, "Best cost over the search for a window")},
+        {"spacetime-search": Chart(curves, "Best cost over the search for a window, seed 0")},
     )
 
 

@@ -51,7 +51,7 @@ def shipped_motions() -> dict[str, Path]:
 
 def read(path: str | Path, **options: Any) -> Motion:
     """Read a motion in the format of the extension; without one, the shipped motion of that name."""
-    if not Path(path).suffix and not Path(path).exists():
+    if not Path(path).suffix and not Path(path).is_file():
         shipped, name = shipped_motions(), Path(path).as_posix()
         if name not in shipped:
             raise unknown_name("file with an extension or shipped motion", name, shipped)

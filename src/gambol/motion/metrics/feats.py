@@ -97,17 +97,14 @@ def turned_on_head(subject: Subject) -> Reading:
         raise CannotMeasureError(f"{subject.name!r} has no body named head")
     feet = [i for i, name in enumerate(names) if name.endswith(("_foot", "_toes"))]
     spinning = touched[:, names.index("head")] & ~touched[:, feet].any(axis=1)
-    turns = rotate(subject.motion.poses().quats[:, subject.root], _local_spin(subject))[:, 2]
-    turned = np.cumsum(np.where(spinning, np.degrees(turns) * subject.motion.dt, 0.0))
+    turned = np.cumsum(np.where(spinning, _upright_turns(subject), 0.0))
     return Reading(abs(float(turned[-1])), np.abs(turned))
 
 
 @measures("degrees", "as the wish has it")
 def turned(subject: Subject) -> Reading:
-    """How far the root turned about the vertical from the first frame to the last, counter-clockwise."""
-    ahead = level_forward(subject.motion.poses().quats[:, subject.root])
-    headings = np.unwrap(np.arctan2(ahead[:, 1], ahead[:, 0]))
-    return _last(np.degrees(headings - headings[0]))
+    """How far the root turned about the vertical, counter-clockwise, every turn counted."""
+    return _last(np.cumsum(_upright_turns(subject)))
 
 
 FEATS = {
@@ -154,6 +151,12 @@ def _touched(subject: Subject) -> np.ndarray:
     found = np.zeros((len(subject.motion), len(subject.character.bodies)), bool)
     found[touches.contacts.frame[close], touches.body[close] - subject.root] = True
     return found
+
+
+def _upright_turns(subject: Subject) -> Array:
+    """How far the root turns about the vertical in each frame (T,), degrees."""
+    spin = rotate(subject.motion.poses().quats[:, subject.root], _local_spin(subject))
+    return np.degrees(spin[:, 2]) * subject.motion.dt
 
 
 def _local_spin(subject: Subject) -> Array:
