@@ -1,0 +1,209 @@
+"""The feature model of a character (Appendix A): a trunk with all the mass, two-link limbs, patches that may touch.
+
+Everything is read off the character itself: limbs are its parts other than the core, how far they reach and bend is
+found by trying joint angles within their ranges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import mujoco
+import numpy as np
+
+from gambol.characters import Character, Patch
+from gambol.cio.limbs import Limbs
+from gambol.cio.reach import Reach, capsule_of, reach_of
+from gambol.errors import InputError
+from gambol.rotations import Array, from_matrix, to_rotation_vector
+
+
+class Patches(NamedTuple):
+    """Where forces may act (P), each fixed to the trunk (owner 0) or an end effector (owner 1 + limb)."""
+
+    owners: Any
+    """(P,) whole numbers."""
+    offsets: Any
+    """(P, 3) of the centre in the owner's frame, metres."""
+    radii: Any
+    """(P,) distance from the centre to the skin; 0 for flat patches, whose centre lies on the skin."""
+    axes: Any
+    """(P, 3) along which the half sizes count first, in the owner's frame."""
+    normals: Any
+    """(P, 3) outwards, in the owner's frame; zero for round patches, which touch with any side."""
+    half_sizes: Any
+    """(P, 2) metres."""
+    weak: Any
+    """(P,) 1 for hands and the trunk, else 0: their forces are dearer. Without that for the trunk, sitting down on the
+    way costs less than walking on, as the paper regrets."""
+
+
+class Body(NamedTuple):
+    """The arrays of a feature model."""
+
+    mass: Any
+    inertia: Any
+    """(3, 3) of the whole mass as if it were spread as in the core, about the trunk's centre, kg m²."""
+    limbs: Limbs
+    patches: Patches
+    trunk_ends: Any
+    """(C, 2, 3) ends of the trunk's capsules in its frame."""
+    trunk_radii: Any
+    """(C,)"""
+
+
+@dataclass(frozen=True)
+class Trunk:
+    """The core as one rigid body, its frame at its centre of mass and parallel to the world in the zero pose."""
+
+    centre: Array
+    """(3,) in the zero pose."""
+    inertia: Array
+    bodies: tuple[int, ...]
+    marks: Array
+    """(M, 3) points of the core's bodies in the zero pose, from :func:`_marks`."""
+
+    @staticmethod
+    def of(character: Character) -> Trunk:
+        """The trunk of a character with a core."""
+        model, data = character.model, posed(character, character.pose_qpos("zero"))
+        bodies = tuple(model.body(name).id for name in character.parts["core"])
+        masses = model.body_mass[list(bodies)]
+        centre = masses @ data.xipos[list(bodies)] / masses.sum()
+        inertia = np.zeros((3, 3))
+        for body, mass in zip(bodies, masses, strict=True):
+            turn, away = data.ximat[body].reshape(3, 3), data.xipos[body] - centre
+            inertia += turn @ np.diag(model.body_inertia[body]) @ turn.T
+            inertia += mass * (away @ away * np.eye(3) - np.outer(away, away))
+        return Trunk(centre, inertia * character.mass / masses.sum(), bodies, _marks(data, bodies))
+
+    def fitted(self, character: Character, data: mujoco.MjData) -> tuple[Array, Array]:
+        """The trunk's turn (3, 3) and position (3,) that fit the core's bodies best."""
+        now = _marks(data, self.bodies)
+        weights = np.repeat(character.model.body_mass[list(self.bodies)], 6)[:, None]
+        middle, rest = ((weights * marks).sum(0) / weights.sum() for marks in (now, self.marks))
+        left, _, right = np.linalg.svd((now - middle).T @ (weights * (self.marks - rest)))
+        turn = left @ np.diag([1, 1, np.linalg.det(left @ right)]) @ right
+        return turn, middle + turn @ (self.centre - rest)
+
+    def capsules(self, character: Character) -> tuple[Array, Array]:
+        """Ends (C, 2, 3) in the trunk's frame and radii (C,) of the core's solids."""
+        model, data = character.model, posed(character, character.pose_qpos("zero"))
+        solids = [geom for geom in range(model.ngeom) if model.geom_bodyid[geom] in self.bodies]
+        ends, radii = [], []
+        for geom in solids:
+            axis, half, radius = capsule_of(model, geom)
+            along = half * data.xmat[model.geom_bodyid[geom]].reshape(3, 3) @ axis
+            middle = data.geom_xpos[geom] - self.centre
+            ends.append((middle - along, middle + along))
+            radii.append(radius)
+        return np.array(ends), np.array(radii)
+
+
+@dataclass(frozen=True)
+class FeatureModel:
+    """A character as features, and how to read them off its states."""
+
+    character: Character
+    body: Body
+    limb_names: tuple[str, ...]
+    patch_names: tuple[str, ...]
+    effectors: tuple[str, ...]
+    """The body at the end of each limb."""
+    effector_offsets: Array
+    """(L, 3) of the end effectors' origins in the frames of those bodies."""
+    trunk: Trunk
+
+    @staticmethod
+    def of(character: Character) -> FeatureModel:
+        """The feature model of a character with a core and at least one limb that has a patch."""
+        if "core" not in character.parts:
+            raise InputError(f"{character.name!r} has no part called core", key="character")
+        limbs = {name: bodies for name, bodies in character.parts.items() if name != "core"}
+        chosen = {name: found for name, bodies in limbs.items() if (found := _patch_of(character, bodies))}
+        if not chosen:
+            raise InputError(f"{character.name!r} has no limb with a patch to stand on", key="character")
+        trunk = Trunk.of(character)
+        reaches = [reach_of(character, limbs[name], patch, trunk.centre) for name, (_, patch) in chosen.items()]
+        bearers = _bearers(character, (limbs[name] for name in chosen))
+        rows = [
+            _limb_patch(k, "arm" in name, reach) for k, (name, reach) in enumerate(zip(chosen, reaches, strict=True))
+        ]
+        rows += [_trunk_patch(character, name, trunk) for name in bearers]
+        body = Body(
+            np.array(character.mass),
+            trunk.inertia,
+            Limbs(*(np.stack(column) for column in zip(*(reach.limb for reach in reaches), strict=True))),
+            Patches(*(np.stack(column) for column in zip(*rows, strict=True))),
+            *trunk.capsules(character),
+        )
+        return FeatureModel(
+            character,
+            body,
+            tuple(chosen),
+            (*(patch for patch, _ in chosen.values()), *bearers),
+            tuple(reach.effector for reach in reaches),
+            np.stack([reach.origin for reach in reaches]),
+            trunk,
+        )
+
+    def features_of(self, qpos: Array) -> Array:
+        """The features (1 + L, 6) of a state (nq,) of the character alone."""
+        data = posed(self.character, qpos)
+        features = np.zeros((1 + len(self.effectors), 6))
+        turn, features[0, :3] = self.trunk.fitted(self.character, data)
+        features[0, 3:] = to_rotation_vector(from_matrix(turn))
+        for k, (name, offset) in enumerate(zip(self.effectors, self.effector_offsets, strict=True), start=1):
+            frame = data.body(name).xmat.reshape(3, 3)
+            features[k, :3] = data.body(name).xpos + frame @ offset
+            features[k, 3:] = to_rotation_vector(from_matrix(frame))
+        return features
+
+
+def posed(character: Character, qpos: Array) -> mujoco.MjData:
+    """The character alone in a state (nq,), its bodies in place."""
+    data = mujoco.MjData(character.model)
+    data.qpos[:] = qpos
+    mujoco.mj_kinematics(character.model, data)
+    return data
+
+
+def _marks(data: mujoco.MjData, bodies: Sequence[int]) -> Array:
+    """Points (6 bodies, 3) around the centres of bodies: where they are tells how the bodies are turned."""
+    marks = []
+    for body in bodies:
+        frame = 0.1 * data.xmat[body].reshape(3, 3).T
+        marks += [data.xipos[body] + sign * row for row in frame for sign in (1, -1)]
+    return np.array(marks)
+
+
+def _patch_of(character: Character, bodies: Sequence[str]) -> tuple[str, Patch] | None:
+    """A limb's end effector: of its patches the one with most corners, the first of several."""
+    found = [(name, patch) for name, patch in character.patches.items() if patch.body in bodies]
+    return max(found, key=lambda each: len(each[1].points), default=None)
+
+
+def _bearers(character: Character, limbs: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    """The core's bodies that one lies and sits on: those that carry limbs, and those that carry nothing (the head)."""
+    model = character.model
+    parents = [model.body(int(model.body(bodies[0]).parentid[0])).name for bodies in limbs]
+    ends = [body for body in character.parts["core"] if model.body(body).id not in model.body_parentid]
+    return tuple(dict.fromkeys([*parents, *ends]))
+
+
+def _limb_patch(limb: int, hand: bool, reach: Reach) -> tuple[Any, ...]:
+    zero = np.zeros(3)
+    return 1 + limb, zero, reach.radius, reach.axis, reach.normal, reach.half_sizes, float(hand)
+
+
+def _trunk_patch(character: Character, body: str, trunk: Trunk) -> tuple[Any, ...]:
+    """A round patch: the largest solid of a body of the core."""
+    model, data = character.model, posed(character, character.pose_qpos("zero"))
+    start, count = model.body(body).geomadr[0], model.body(body).geomnum[0]
+    geom = max(range(start, start + count), key=lambda each: model.geom_rbound[each])
+    axis, half, radius = capsule_of(model, geom)
+    offset = data.geom_xpos[geom] - trunk.centre
+    turned = data.body(body).xmat.reshape(3, 3) @ axis
+    return 0, offset, radius, turned, np.zeros(3), np.array([half, 0.0]), 1.0

@@ -1,0 +1,63 @@
+"""Coordinates in which the optimisation is well scaled.
+
+A knot of a spline moved alone means large accelerations, all knots moved together mean none: the costs are far steeper
+in some directions than in others, and known to be so beforehand. The search works with ``z`` where the features are
+``x = M z`` and ``M`` whitens the quadratic costs of acceleration, and of slip for end effectors.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from gambol.cio.dynamics import GRAVITY
+from gambol.cio.problem import Problem, Solution
+from gambol.rotations import Array
+
+_USUAL_CONTACT = 0.5
+_FLOOR = 1.0
+"""Curvature of everything else, costs per m² of a knot."""
+
+
+class Metric(NamedTuple):
+    """``M`` for the trunk and for every end effector, each (2 n, 2 n) over n knots' values, then velocities."""
+
+    trunk: Any
+    effectors: Any
+
+    @staticmethod
+    def of(problem: Problem) -> Metric:
+        """The metric that fits the weights of a problem."""
+        weights = {name: float(weight) for name, weight in problem.weights.items()}
+        values, first, second = (_free(np.asarray(table), float(problem.spacing)) for table in problem.basis)
+        step = 2.0 * float(problem.dt)
+        bending = step * second.T @ second
+        staying = step * _USUAL_CONTACT * weights["contact"] * (values.T @ values + first.T @ first)
+        moved = (weights["acceleration"] + weights["physics"] / GRAVITY**2) * bending
+        return Metric(_whitening(moved), _whitening(weights["acceleration"] * bending + staying))
+
+    def applied(self, whitened: Solution) -> Solution:
+        """Features and velocities of whitened ones."""
+        both = jnp.concatenate([whitened.features, whitened.velocities])
+        trunk = jnp.einsum("ij,j...->i...", self.trunk, both[:, :1])
+        both = jnp.concatenate([trunk, jnp.einsum("ij,j...->i...", self.effectors, both[:, 1:])], axis=1)
+        features, velocities = jnp.split(both, 2)
+        return Solution(features, velocities, whitened.contacts)
+
+    def undone(self, solution: Solution) -> Solution:
+        """Whitened features and velocities of plain ones."""
+        inverse = Metric(*(np.linalg.inv(np.asarray(matrix)) for matrix in self))
+        return inverse.applied(solution)
+
+
+def _free(table: Array, spacing: float) -> Array:
+    """Spline weights (T, 2 n) without those of the first knot, which is given; velocities scaled as in a solution."""
+    values, velocities = np.split(table, 2, axis=1)
+    return np.concatenate([values[:, 1:], velocities[:, 1:] / spacing], axis=1)
+
+
+def _whitening(curvature: Array) -> Array:
+    lower = np.linalg.cholesky(curvature + _FLOOR * np.eye(len(curvature)))
+    return np.asarray(np.linalg.inv(lower).T, np.float64)

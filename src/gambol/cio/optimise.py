@@ -1,0 +1,155 @@
+"""L-BFGS in three stages with a little noise between them (Section 4.5)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from scipy.optimize import minimize
+
+from gambol.cio.metric import Metric
+from gambol.cio.problem import STAGES, Guess, Problem, Solution, Stage, Timing, at_rest, no_guess, total
+from gambol.cio.settings import Settings
+from gambol.rotations import Array
+
+
+def _whitened_total(problem: Problem, stage: Stage, metric: Metric, whitened: Solution, guess: Guess) -> Any:
+    return total(problem, stage, metric.applied(whitened), guess)
+
+
+_compiled_total = jax.jit(jax.value_and_grad(_whitened_total, argnums=3, has_aux=True))
+_LEAST_GAIN = 0.01
+"""Share of the cost that beginning again must have gained to be tried once more."""
+_TOO_FAR = 1e12
+"""What a step costs that is so long that the numbers give out; the line search comes back from it."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was found, and how."""
+
+    solution: Solution
+    costs: dict[str, float]
+    """By the name of the settings' weights, weighted."""
+    iterations: tuple[int, ...]
+    evaluations: int
+    seconds: float
+
+
+def optimise(
+    problem: Problem,
+    timing: Timing,
+    settings: Settings,
+    seed: int = 0,
+    told: Callable[[int, int, float], None] | None = None,
+) -> Outcome:
+    """Minimise equation 1 from every beginning and keep the best; ``told`` hears stage, iteration and cost.
+
+    In double precision, whatever JAX is set to.
+    """
+    with jax.enable_x64(True):
+        hear = told or (lambda *_: None)
+        found = [_optimise(problem, timing, settings, first, seed, hear) for first in settings.first_contacts]
+    # hints are not part of what is wanted in the end
+    best = min(found, key=lambda outcome: sum(outcome.costs.values()) - outcome.costs["hint"])
+    return replace(
+        best, evaluations=sum(each.evaluations for each in found), seconds=sum(each.seconds for each in found)
+    )
+
+
+def _optimise(
+    problem: Problem,
+    timing: Timing,
+    settings: Settings,
+    first_contact: float,
+    seed: int,
+    told: Callable[[int, int, float], None],
+) -> Outcome:
+    began = time.perf_counter()
+    rng = np.random.default_rng(seed)
+    problem = jax.device_put(problem)
+    solution = at_rest(problem, timing, first_contact)
+    search = _Search(problem, solution)
+    contacts = slice(search.size - solution.contacts.size, None)
+    bounds = np.tile([-np.inf, np.inf], (search.size, 1))
+    # wishful thinking needs no contacts: left to it they would vanish, and from zero there is no way back, as the
+    # forces change with the square of a contact variable
+    bounds[contacts] = first_contact
+    values, iterations = search.flat(solution), []
+    for number, (stage, most) in enumerate(zip(STAGES, settings.iterations, strict=True)):
+        if number:
+            noisy = jax.tree.map(lambda part: part + settings.noise * rng.normal(size=part.shape), search.plain(values))
+            bounds[contacts] = 0.0, np.inf
+            values = np.clip(search.flat(noisy), *bounds.T)
+        heard = partial(told, number)
+        values, taken = search.minimised(stage, values, bounds, most, settings.memory, heard)
+        iterations.append(taken)
+    solution = search.plain(values)
+    costs = search.costs(values)
+    seconds = time.perf_counter() - began
+    return Outcome(solution, costs, tuple(iterations), search.evaluations, seconds)
+
+
+class _Search:
+    """The cost as a function of one flat vector of whitened features, then contacts.
+
+    It remembers the last forces, near which the next ones are.
+    """
+
+    def __init__(self, problem: Problem, like: Solution):
+        self.problem, self.evaluations = problem, 0
+        self.metric = Metric.of(problem)
+        self.guess: Guess = no_guess(problem)
+        flat, self._unravel = ravel_pytree(jax.tree.map(np.asarray, like))
+        self.size = flat.size
+
+    def flat(self, solution: Solution) -> Array:
+        """The vector of a solution."""
+        return np.array(ravel_pytree(self.metric.undone(solution))[0], float)
+
+    def plain(self, values: Array) -> Solution:
+        """The solution of a vector."""
+        return jax.tree.map(np.asarray, self.metric.applied(self._unravel(values)))  # type: ignore[arg-type]
+
+    def costs(self, values: Array) -> dict[str, float]:
+        """Every cost of a vector by name."""
+        given = self.problem, STAGES[-1], self.metric, self._unravel(values), self.guess  # type: ignore[arg-type]
+        (_, (_, costs)), _ = _compiled_total(*given)
+        return {name: float(cost) for name, cost in costs.items()}
+
+    def minimised(
+        self, stage: Stage, values: Array, bounds: Array, most: int, memory: int, told: Callable[[int, float], None]
+    ) -> tuple[Array, int]:
+        """The vector after at most so many iterations of a stage, and their number."""
+        count = 0
+
+        def cost(flat: Array) -> tuple[float, Array]:
+            given = self.problem, stage, self.metric, self._unravel(flat), self.guess  # type: ignore[arg-type]
+            (value, (guess, _)), gradient = _compiled_total(*given)
+            self.evaluations += 1
+            slope = np.array(ravel_pytree(gradient)[0], float)
+            if not (np.isfinite(value) and np.isfinite(slope).all()):
+                return _TOO_FAR, np.zeros_like(flat)
+            self.guess = guess
+            return float(value), slope
+
+        def heard(intermediate_result: Any) -> None:
+            nonlocal count
+            count += 1
+            told(count, float(intermediate_result.fun))
+
+        reached = np.inf
+        while count < most:
+            # a line search that fails at a kink of the cost ends the search: begin again with an empty memory
+            options = {"maxiter": most - count, "maxfun": 3 * most, "maxcor": memory, "ftol": 1e-8, "gtol": 1e-6}
+            found = minimize(cost, values, jac=True, method="L-BFGS-B", bounds=bounds, callback=heard, options=options)
+            values, gained, reached = found.x, reached - found.fun, float(found.fun)
+            if gained < _LEAST_GAIN * reached:
+                break
+        return values, count

@@ -1,0 +1,175 @@
+"""The parts of contact-invariant optimisation: splines, rotations, surfaces, feature models, inverse dynamics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from gambol.characters import build
+from gambol.errors import InputError
+from gambol.goals import Behaviour
+from gambol.rotations import from_rotation_vector, to_matrix
+from gambol.scenes import Scene, parse_objects, place
+
+jax = pytest.importorskip("jax", reason="JAX is an optional extra")
+from gambol.cio import contact, dynamics, kinematics, limbs, obstacles, wishes  # noqa: E402
+from gambol.cio.features import FeatureModel  # noqa: E402
+from gambol.cio.surfaces import Surfaces, clearance, nearest  # noqa: E402
+
+FRAMES, CHAINS = jax.jit(kinematics.frames), jax.jit(limbs.chains)
+PENETRATION, COST = jax.jit(obstacles.penetration), jax.jit(wishes.cost)
+BODIES = ("humanoid", "quadruped")
+
+
+@pytest.fixture(autouse=True)
+def double_precision() -> Iterator[None]:
+    with jax.enable_x64(True):
+        yield
+
+
+@pytest.fixture(scope="module", params=BODIES)
+def model(request: pytest.FixtureRequest) -> FeatureModel:
+    return FeatureModel.of(build(request.param))
+
+
+def still(features: np.ndarray) -> kinematics.Frames:
+    """The frames (1, …) of a body that holds still."""
+    knots = np.stack([features, features, 0 * features, 0 * features])
+    return FRAMES(kinematics.Basis.at(np.array([0.5]), 2, 1.0), knots)
+
+
+def placed(model: FeatureModel, pose: str) -> np.ndarray:
+    return model.features_of(place(Scene.alone(model.character), pose))
+
+
+def test_splines_pass_through_their_knots_and_their_derivatives_fit() -> None:
+    rng = np.random.default_rng(0)
+    knots, spacing = 4, 0.25
+    values = rng.normal(size=2 * knots)
+    at_knots = kinematics.Basis.at(np.arange(knots) * spacing, knots, spacing)
+    np.testing.assert_allclose(at_knots.values @ values, values[:knots], atol=1e-12)
+    np.testing.assert_allclose(at_knots.first @ values, values[knots:], atol=1e-12)
+    times, size = rng.uniform(0.01, 0.74, 20), 1e-6
+    middle, ahead, behind = (kinematics.Basis.at(times + d, knots, spacing) for d in (0.0, size, -size))
+    np.testing.assert_allclose(middle.first, (ahead.values - behind.values) / (2 * size), atol=1e-6)
+    np.testing.assert_allclose(middle.second, (ahead.first - behind.first) / (2 * size), atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-5, 1.0, 3.0])
+def test_rotations_and_their_rates(size: float) -> None:
+    rng = np.random.default_rng(1)
+    vectors, rates = size * rng.normal(size=(5, 3)), rng.normal(size=(5, 3))
+    np.testing.assert_allclose(kinematics.turn(vectors), to_matrix(from_rotation_vector(vectors)), atol=1e-9)
+    ahead, behind = (kinematics.turn(vectors + d * rates) for d in (1e-6, -1e-6))
+    skew = (ahead - behind) / 2e-6 @ np.swapaxes(kinematics.turn(vectors), 1, 2)
+    np.testing.assert_allclose(skew, kinematics.cross_matrix(kinematics.spin(vectors, rates)), atol=1e-6)
+
+
+def test_a_free_body_keeps_its_momentum() -> None:
+    """A ball that turns evenly needs no moment; an uneven body turning about a skew axis does."""
+    vectors, rates = np.array([[0.0, 0.0, 0.7]]), np.array([[0.0, 0.0, 2.0]])
+    even = kinematics.momentum_change(np.eye(3), vectors, rates, np.zeros((1, 3)))
+    np.testing.assert_allclose(even, 0.0, atol=1e-12)
+    skew = np.array([[1.0, 0.0, 0.3], [0.0, 2.0, 0.0], [0.3, 0.0, 3.0]])
+    assert np.linalg.norm(kinematics.momentum_change(skew, vectors, rates, np.zeros((1, 3)))) > 0.1
+
+
+def test_the_nearest_point_is_soft_far_away_and_sharp_close_by() -> None:
+    surfaces = Surfaces.of_boxes([(np.array([1.0, 0.0, 0.25]), np.eye(3), np.array([0.3, 0.5, 0.25]))])
+    on_top, normal = nearest(surfaces, np.array([1.0, 0.0, 0.503]), np.array(0.0))
+    np.testing.assert_allclose(on_top, [1.0, 0.0, 0.5], atol=3e-3)
+    np.testing.assert_allclose(normal, [0.0, 0.0, 1.0], atol=2e-2)
+    between, _ = nearest(surfaces, np.array([0.4, 0.0, 0.3]), np.array(0.0))
+    assert 0.0 < between[2] < 0.3
+    ball, _ = nearest(surfaces, np.array([-1.0, 0.0, 0.1]), np.array(0.1))
+    np.testing.assert_allclose(ball, [-1.0, 0.0, 0.1], atol=1e-3)
+
+
+def test_clearance_is_signed() -> None:
+    surfaces = Surfaces.of_boxes([(np.array([1.0, 0.0, 0.25]), np.eye(3), np.array([0.3, 0.5, 0.25]))])
+    floor, box = np.asarray(clearance(surfaces, np.array([[1.0, 0.0, 0.4], [1.0, 0.0, 0.8]])))[:, :2].T
+    np.testing.assert_allclose(floor, [0.4, 0.8])
+    np.testing.assert_allclose(box, [-0.1, 0.3], atol=1e-5)
+
+
+def test_scenes_become_surfaces_of_few_sizes() -> None:
+    shapes = []
+    for scene in (None, {"box": {}}, {"box": {}, "wall": {}}):
+        objects, terrain = parse_objects(scene)
+        surfaces = Surfaces.of(Scene({"humanoid": build("humanoid")}, objects, terrain))
+        shapes.append((surfaces.centres.shape[0], surfaces.box_centres.shape[0]))
+    assert shapes == [(2, 2), (8, 2), (32, 2)]
+    objects, terrain = parse_objects({"stool": {}})
+    with pytest.raises(InputError, match="cylinder"):
+        Surfaces.of(Scene({"humanoid": build("humanoid")}, objects, terrain))
+
+
+def test_features_are_where_the_body_is(model: FeatureModel) -> None:
+    features = placed(model, "standing")
+    found = CHAINS(model.body.limbs, features[None, :, :3], kinematics.turn(features[None, :, 3:]))
+    assert limbs.length_cost(model.body.limbs, found)[0] < 1e-3
+    assert limbs.limit_cost(model.body.limbs, found)[0] < 1e-3
+    links = np.linalg.norm(found.middles - found.bases, axis=-1), np.linalg.norm(found.ends - found.middles, axis=-1)
+    np.testing.assert_allclose(links[0][0], model.body.limbs.uppers, rtol=1e-3)
+    np.testing.assert_allclose(links[1][0], model.body.limbs.lowers, rtol=2e-2)
+
+
+def test_standing_feet_touch_the_floor_and_carry_the_weight(model: FeatureModel) -> None:
+    frames, surfaces = still(placed(model, "standing")), Surfaces.of_boxes([])
+    touch = jax.jit(contact.touching)(model.body.patches, frames, surfaces)
+    feet = np.flatnonzero(np.abs(touch.gaps[0, :, 2]) < 0.02)
+    assert len(feet) >= 2
+    assert contact.violation(touch)[0, feet].max() < 1e-2
+    on_feet = np.isin(np.arange(len(model.patch_names)), feet)[None].astype(float)
+    none = np.zeros(len(model.patch_names), bool)
+    solved = jax.jit(dynamics.contact_forces)
+    guess = np.zeros((1, 6))
+    carried, dropped = (
+        solved(model.body, frames, touch, c, np.array(1.0), none, guess) for c in (on_feet, 0 * on_feet)
+    )
+    assert np.linalg.norm(carried.residual) < 0.3 * np.linalg.norm(dropped.residual)
+    assert np.asarray(carried.wrenches)[0, :, 2].sum() == pytest.approx(1.0, abs=0.1)
+
+
+def test_standing_bodies_overlap_nothing(model: FeatureModel) -> None:
+    features, surfaces = placed(model, "standing"), Surfaces.of_boxes([])
+    depths = []
+    for sunk in (0.0, 0.2):
+        frames = still(features - sunk * np.eye(6)[2])
+        found = CHAINS(model.body.limbs, frames.positions, frames.turns)
+        depths.append(float(PENETRATION(model.body, frames, found, surfaces)[0]))
+    assert depths[0] < 1e-3
+    assert depths[1] > 1e-2
+
+
+def test_distances_of_segments() -> None:
+    rng = np.random.default_rng(2)
+    ends = rng.normal(size=(4, 50, 3))
+    share = np.linspace(0, 1, 101)[:, None, None]
+    first, second = ends[0] + share * (ends[1] - ends[0]), ends[2] + share * (ends[3] - ends[2])
+    nearest_pair = np.linalg.norm(first[:, None] - second[None], axis=-1).min((0, 1))
+    np.testing.assert_allclose(obstacles.segment_distance(*ends), nearest_pair, atol=0.03)
+
+
+def test_wishes_are_costs_of_what_is_missing() -> None:
+    model = FeatureModel.of(build("humanoid"))
+    features = placed(model, "standing")
+    knots = np.stack([features, features, 0 * features, 0 * features])
+
+    def cost(rows: list[wishes.Row]) -> float:
+        return float(COST(wishes.Wishes.of(rows, 2, 1.0), knots))
+
+    assert cost(wishes.standing(model)) < 0.02
+    ahead = features[0, :3] + [0.3, 0.0, 0.0]
+    wish = Behaviour.model_validate({"wishes": [{"feature": "com", "value": ahead.tolist(), "weight": 2.0}]})
+    assert cost(wishes.rows_of(wish, model)) == pytest.approx(2.0 * 0.09)
+    turned = Behaviour.model_validate({"wishes": [{"feature": "heading", "value": 90.0}]})
+    assert cost(wishes.rows_of(turned, model)) == pytest.approx(2.0, abs=0.02)
+    unknown = Behaviour.model_validate({"wishes": [{"feature": "right_knee", "value": [0, 0, 0]}]})
+    with pytest.raises(InputError, match="right_knee"):
+        wishes.rows_of(unknown, model)
+    flat = Behaviour.model_validate({"wishes": [{"feature": "com", "quantity": "position", "value": 1.0}]})
+    with pytest.raises(InputError, match="three numbers"):
+        wishes.rows_of(flat, model)
