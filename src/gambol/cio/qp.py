@@ -130,8 +130,10 @@ def _projected(wrenches: Any, limits: Any) -> tuple[Any, Any, Any]:
     normal = wrenches[..., 2]
     sizes = jnp.abs(sides)
     # the best normal force is the root of a concave increasing piecewise linear function: at most five kinks
-    settled = lax.stop_gradient((sizes, normal, limits))
-    force = lax.fori_loop(0, len(_TANGENTIAL), lambda _, f: _bounded(*settled, f)[1], jnp.zeros_like(normal))
+    still = [lax.stop_gradient(each) for each in (sizes, normal, limits)]
+    force = jnp.zeros_like(normal)
+    for _ in _TANGENTIAL:
+        force = _bounded(still[0], still[1], still[2], force)[1]
     beyond, chosen = _bounded(sizes, normal, limits, force)
     pushing = lax.stop_gradient(chosen > 0.0)[..., None]
     signed = jnp.sign(sides) * jnp.where(beyond, limits, 0.0)
