@@ -14,7 +14,7 @@ from gambol.evaluate.running import Experiment
 from gambol.front import solve
 from gambol.goals.success import judged
 from gambol.motion.metrics import measure
-from gambol.results import ProgressListener, Status
+from gambol.results import ProgressListener, Report, Status
 
 SMOOTHNESS = ("jerk", "control_roughness")
 """Metrics of each motion and of its controls."""
@@ -22,12 +22,17 @@ _SURE = 1.96
 """Standard deviations either side of a normal distribution's mean that hold 95 % of it."""
 
 
+def finished(condition: Condition, seed: int) -> Report:
+    """The report of one solve in this process; one that was cut short says nothing and ends the benchmark."""
+    report = solve(condition.loaded, condition.solver, seed).report
+    if report.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return report
+
+
 def solved(condition: Condition, seed: int) -> dict[str, Any]:
     """One solve in this process."""
-    result = solve(condition.loaded, condition.solver, seed)
-    report = result.report
-    if report.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt  # a trial that was cut short says nothing
+    report = finished(condition, seed)
     return {
         "succeeded": report.succeeded,
         "seconds": report.sim_seconds,

@@ -11,19 +11,15 @@ from gambol.evaluate.benchmark import Findings, Request, Table
 from gambol.evaluate.charts import Bars, Chart
 from gambol.evaluate.condition import Condition
 from gambol.evaluate.running import Experiment, outcomes, wanted
-from gambol.evaluate.trial import mean_of
-from gambol.front import solve
+from gambol.evaluate.trial import finished, mean_of
 from gambol.goals import load_task, shipped_tasks
-from gambol.results import Status
 
 _ANEW = "cache=false"
 
 
 def optimised(condition: Condition, seed: int) -> dict[str, Any]:
     """One clip: whether it succeeded, what its windows cost by their own objectives, and how long the search took."""
-    report = solve(condition.loaded, condition.solver, seed).report
-    if report.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt  # a clip that was cut short says nothing
+    report = finished(condition, seed)
     rows = report.figures["by_window"]
     done = len(rows) == report.figures["windows"]
     return {
