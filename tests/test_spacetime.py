@@ -248,6 +248,13 @@ def test_a_changed_window_is_optimised_again_and_those_before_it_are_not() -> No
     assert {what.split()[1][0] for what in worked} == {"2", "3"}
 
 
+def test_another_task_that_begins_alike_is_optimised_from_the_start() -> None:
+    gambol.solve(load_task(CLIP))
+    worked: set[str] = set()
+    gambol.solve(load_task({**CLIP, "name": "other"}), progress=lambda progress: worked.add(progress.what))
+    assert any(what.startswith("window 1/") for what in worked)
+
+
 def test_success_is_judged_by_feats() -> None:
     wish = {**CLIP, "success": [{"feat": "com_height_at_end", "at_least": 0.9}]}
     good = gambol.solve(wish)

@@ -1,8 +1,9 @@
 """Finished windows on disk: a clip that was interrupted goes on, and a changed window leaves those before it alone.
 
-A window is known by everything that led to it: the scene, the start, the settings, the seed, and all windows up to and
-including it. The window after it, which it was optimised together with, is not part of the name: changing window k
-optimises again from k on, and the windows before keep what they had.
+A window is known by everything that led to it: the task's name, the scene, the start, the settings, the seed, and all
+windows up to and including it. The window after it, which it was optimised together with, is not part of the name:
+changing window k optimises again from k on, and the windows before keep what they had. Another task that only begins
+alike has another name, and finds nothing that looked ahead to something else.
 """
 
 from __future__ import annotations

@@ -93,6 +93,7 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
     cache = Cache(usual_folder() if settings.cache else None)
     named = {
         "version": __version__,
+        "task": task.name,
         "scene": task.world.spec.to_xml(),
         "start": clip.state.tolist(),
         "settings": _named(settings),
