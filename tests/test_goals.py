@@ -256,6 +256,7 @@ def test_an_entry_can_be_repeated_and_alternate_sides() -> None:
     assert [k.name for k in keyframes] == ["keyframe 1", "keyframe 2"]
     for wrong, told in (
         ({"windows": [{**step, "repeat": 0}]}, "windows.0.repeat"),
+        ({"windows": [step, {**stand, "repeat": 1, "objectives": []}]}, "windows.1.objectives"),
         ({"windows": [{**step, "repeat": 1}]}, "windows.0.alternate"),
         ({"windows": [{**step, "mirror": "maybe"}]}, "windows.0.mirror"),
         ({"windows": [{**step, "name": None}]}, "windows.0.name"),

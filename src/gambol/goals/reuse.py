@@ -59,11 +59,12 @@ class Repetition(GoalModel):
         """The entries, numbered if they are several."""
         if self.alternate and "mirror" not in KINDS[listed][2].model_fields:
             raise InputError(f"{listed} cannot be mirrored one by one", key="alternate")
+        # here, so that what is wrong is told once, and with the place it is written at
+        checked = KINDS[listed][2](**entry)
         if self.repeat == 1:
             if self.alternate:
                 raise InputError("needs repeat: there is one of it", key="alternate")
             return [entry]
-        checked = KINDS[listed][2](**entry)  # once, so that what is wrong is told once
         name, mirror = entry.get("name", KINDS[listed][1]), getattr(checked, "mirror", False)
         sides = [{"mirror": mirror ^ bool(k % 2)} if self.alternate else {} for k in range(self.repeat)]
         return [{**entry, "name": f"{name} {k}", **side} for k, side in enumerate(sides, start=1)]
