@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gambol.cli import files, listing, running, solving
+from gambol.cli import files, keyframing, listing, running, solving
 from gambol.version import __version__
 
 app = typer.Typer(
@@ -39,6 +39,7 @@ app.command("check")(files.check)
 app.command("info")(files.info)
 app.command("export")(files.export)
 app.command("import")(files.import_)
+app.command("keyframes")(keyframing.keyframes)
 app.command("view")(files.view)
 app.command("bench")(running.bench)
 app.command("train")(running.train)

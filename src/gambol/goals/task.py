@@ -9,7 +9,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
-import yaml
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from gambol.characters import build
@@ -24,6 +23,7 @@ from gambol.goals.reuse import SHARED_KEYS, Entry, Listed, expanded
 from gambol.goals.success import Criterion
 from gambol.goals.tracking import Track
 from gambol.goals.windows import Window
+from gambol.goals.writing import readable
 from gambol.goals.yaml import read_yaml
 from gambol.rotations import Array
 from gambol.scenes import Placement, Scene, parse_objects, place
@@ -135,10 +135,23 @@ class Task(GoalModel):
             plain["keyframes"] = [keyframe.in_file() for keyframe in self.keyframes]
         return plain
 
+    @property
+    def text(self) -> str:
+        """The task as a file holds it, with the defaults that a reader need not know."""
+        told = self.in_file()
+        if self.characters is None:
+            told = {"character": self.character, "start": self.start, **told}
+        if self.keyframes is not None:
+            told["keyframes"] = [
+                {**entry, "pairs": [pair.model_dump(mode="json") for pair in keyframe.pairs]}
+                for entry, keyframe in zip(told["keyframes"], self.keyframes, strict=True)
+            ]
+        return readable({key: told[key] for key in Task.model_fields if key in told})
+
     def save(self, path: str | Path) -> None:
         """Write the task as YAML."""
         with replacing(path) as temporary:
-            temporary.write_text(yaml.safe_dump(self.in_file(), sort_keys=False, allow_unicode=True), encoding="utf-8")
+            temporary.write_text(self.text, encoding="utf-8")
 
 
 def _word(recipe: Recipe) -> str:

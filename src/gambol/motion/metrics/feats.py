@@ -32,7 +32,7 @@ def com_off_feet_at_end(subject: Subject) -> Reading:
 @measures("m", "0; below 0.05 both feet stand")
 def feet_height_at_end(subject: Subject) -> Reading:
     """Height of the higher foot patch's middle in the last frame."""
-    return _last(np.max([foot[:, 2] for foot in _each_foot(subject)], axis=0))
+    return _last(np.max([foot[:, 2] for foot in _each_patch(subject, "_foot")], axis=0))
 
 
 @measures("m/s", "0; below 0.2 it stands still")
@@ -48,6 +48,22 @@ def head_height_at_end(subject: Subject) -> Reading:
         raise CannotMeasureError(f"{subject.name!r} has no landmark named head")
     point = subject.character.landmarks["head"]
     return _last(_points(subject, point.body, np.array([point.offset]))[:, 2])
+
+
+@measures("m", "as the wish has it")
+def highest_foot(subject: Subject) -> Reading:
+    """Greatest height that the middle of a foot patch comes to."""
+    curve = np.max([foot[:, 2] for foot in _each_patch(subject, "_foot")], axis=0)
+    return Reading(float(curve.max()), curve)
+
+
+@measures("m", "as the wish has it")
+def farthest_hand(subject: Subject) -> Reading:
+    """How far ahead of where the root began a hand comes, along the direction the root faced then."""
+    poses = subject.motion.poses()
+    facing, origin = level_forward(poses.quats[0, subject.root]), poses.positions[0, subject.root, :2]
+    curve = np.max([(hand[:, :2] - origin) @ facing for hand in _each_patch(subject, "_hand")], axis=0)
+    return Reading(float(curve.max()), curve)
 
 
 @measures("m", "as the wish has it")
@@ -115,6 +131,8 @@ FEATS = {
         feet_height_at_end,
         com_speed_at_end,
         head_height_at_end,
+        highest_foot,
+        farthest_hand,
         travelled,
         turned,
         turned_back_in_air,
@@ -173,12 +191,12 @@ def _points(subject: Subject, body: str, offsets: Array) -> Array:
 
 def _feet(subject: Subject) -> Array:
     """Mean world position (T, 3) of the foot patches."""
-    return np.mean(_each_foot(subject), axis=0)
+    return np.mean(_each_patch(subject, "_foot"), axis=0)
 
 
-def _each_foot(subject: Subject) -> list[Array]:
-    """World positions (T, 3) of the middles of the foot patches."""
-    feet = [patch for name, patch in subject.character.patches.items() if name.endswith("_foot")]
-    if not feet:
-        raise CannotMeasureError(f"{subject.name!r} has no foot patches")
-    return [_points(subject, foot.body, np.array(foot.points)) for foot in feet]
+def _each_patch(subject: Subject, ending: str) -> list[Array]:
+    """World positions (T, 3) of the middles of the patches whose names end so."""
+    chosen = [patch for name, patch in subject.character.patches.items() if name.endswith(ending)]
+    if not chosen:
+        raise CannotMeasureError(f"{subject.name!r} has no {ending.removeprefix('_')} patches")
+    return [_points(subject, patch.body, np.array(patch.points)) for patch in chosen]

@@ -1,0 +1,224 @@
+"""Keyframes of motions: phases of contact, the pairs that hold a pose, and tasks that tell the same again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gambol.characters import build
+from gambol.cli import main
+from gambol.errors import InputError
+from gambol.goals import load_task
+from gambol.goals.keyframing import Choice, furnished, stills, task_from
+from gambol.goals.keyframing.anchors import displacements
+from gambol.motion import Motion
+from gambol.motion.formats import importer, read
+from gambol.motion.phases import Touching
+from gambol.motion.settling import settled
+from gambol.partwise.progress import KeyframeProgress
+from gambol.scenes import Placement, Scene, parse_objects, place
+
+ARCHIVE = Path(__file__).parents[2] / "shared" / "data" / "cmu_30fps.npz"
+DT = 1 / 30
+
+
+def posed(*poses: str | Placement, objects: object = None, seconds: float = 1.0, between: float = 0.4) -> Motion:
+    """A humanoid that holds poses one after the other and goes over evenly from each to the next."""
+    things, terrain = parse_objects(objects)
+    scene = Scene({"humanoid": build("humanoid")}, things, terrain)
+    states = [place(scene, pose) for pose in poses]
+    times = np.concatenate([[k * (seconds + between), k * (seconds + between) + seconds] for k in range(len(states))])
+    values = np.repeat(states, 2, axis=0)
+    at = np.arange(0.0, times[-1] + 1e-9, DT)
+    qpos = np.stack([np.interp(at, times, column) for column in values.T], axis=1)
+    qpos[:, 3:7] /= np.linalg.norm(qpos[:, 3:7], axis=1, keepdims=True)
+    return Motion(scene, DT, qpos)
+
+
+def raised(motion: Motion, height: float) -> Motion:
+    qpos = motion.qpos.copy()
+    qpos[:, 2] += height
+    return replace(motion, qpos=qpos)
+
+
+SITTING_DOWN = ("standing", "sitting")
+
+
+@pytest.fixture(scope="module")
+def sits() -> Motion:
+    return posed(*SITTING_DOWN, objects="armchair")
+
+
+def test_phases_are_those_of_constant_contact(sits: Motion) -> None:
+    touching = Touching.of(sits)
+    phases = touching.phases()
+    assert (phases[0].start, phases[-1].stop) == (0, len(sits))
+    assert all(before.stop == after.start for before, after in pairwise(phases))
+    assert {(touch.body, touch.on) for touch in touching.at(10)} == {
+        ("humanoid/right_foot", "floor"),
+        ("humanoid/left_foot", "floor"),
+    }
+    assert "armchair/seat" in {touch.on for touch in touching.at(len(sits) - 1)}
+    assert touching.moments()[-1] == len(sits) - 1
+
+
+def test_flicker_is_no_phase() -> None:
+    still = posed("standing", seconds=2.0)
+    qpos = still.qpos.copy()
+    qpos[30:32, 2] += 0.3
+    assert len(Touching.of(replace(still, qpos=qpos)).phases()) == 1
+
+
+def test_a_pose_that_is_held_is_one_moment() -> None:
+    assert Touching.of(posed("standing", seconds=5.0)).moments() == [150]
+
+
+def test_keyframes_tell_contacts_and_posture(sits: Motion) -> None:
+    found = stills(sits)
+    last = found[-1].keyframe
+    touched = {pair.on: pair for pair in last.pairs[: found[-1].contacts]}
+    assert touched["armchair/seat"].at[2] == pytest.approx(0.05, abs=1e-3)  # its top, from its middle
+    assert touched["floor"].at[2] == pytest.approx(0.0, abs=1e-3)
+    assert last.style == "sitting"
+    assert any(still.keyframe.style == "standing" for still in found[:-1])
+    assert [still.time for still in found] == sorted(still.time for still in found)
+
+
+def test_the_motion_itself_performs_its_keyframes(sits: Motion) -> None:
+    progress = KeyframeProgress([still.keyframe for still in stills(sits)])
+    paths = [displacements(sits, keyframe.pairs) for keyframe in progress.keyframes]
+    for t in range(len(sits)):
+        if not progress.finished:
+            progress.update(paths[progress.row][t], DT)
+    assert progress.finished
+    assert not progress.failed
+
+
+def test_moments_can_be_chosen_by_hand(sits: Motion) -> None:
+    assert [still.time for still in stills(sits, choice=Choice(at=(2.0, 0.5)))] == pytest.approx([0.5, 2.0], abs=DT)
+    assert [still.time for still in stills(sits, choice=Choice(every=0.8))] == pytest.approx([0.8, 1.6, 2.4], abs=DT)
+
+
+def test_contacts_only_leaves_out_points_in_the_air(sits: Motion) -> None:
+    for still in stills(sits, choice=Choice(contacts_only=True)):
+        assert len(still.keyframe.pairs) == still.contacts
+    assert any(len(still.keyframe.pairs) > still.contacts for still in stills(sits))
+
+
+def test_a_task_begins_and_ends_as_its_motion(sits: Motion, tmp_path: Path) -> None:
+    task, found = task_from(sits)
+    task.save(tmp_path / "sit.yaml")
+    loaded = load_task(tmp_path / "sit.yaml")
+    assert loaded.start == "standing"
+    assert loaded.character == "humanoid"
+    assert loaded.keyframes == tuple(still.keyframe for still in found) == task.keyframes
+    assert np.allclose(loaded.initial_qpos(), sits.qpos[0], atol=2e-3)
+    assert loaded.world.objects == sits.scene.objects
+
+
+def test_any_first_state_is_kept() -> None:
+    begun = posed(Placement(at=(0.7, 0.3), yaw=40))
+    task, _ = task_from(begun)
+    assert isinstance(task.start, Placement)
+    assert np.allclose(load_task(task.in_file()).initial_qpos(), begun.qpos[0], atol=2e-3)
+
+
+def test_scenes_are_carried_over_with_their_settings() -> None:
+    objects = {"chair": {"kind": "armchair", "height": 0.12}, "floor": {"friction": 0.5}}
+    task, _ = task_from(posed("standing", objects=objects))
+    assert task.scene == objects
+    assert {pair.on for keyframe in task.keyframes or () for pair in keyframe.pairs} == {"floor"}
+
+
+def test_another_body_has_the_same_contacts(sits: Motion) -> None:
+    task, found = task_from(sits, build("big-belly"))
+    assert task.character == "big-belly"
+    told = {(pair.body, pair.on) for pair in found[-1].keyframe.pairs[: found[-1].contacts]}
+    ours = stills(sits)[-1]
+    assert told == {(pair.body, pair.on) for pair in ours.keyframe.pairs[: ours.contacts]}
+
+
+def test_a_shipped_motion_of_another_build_keeps_its_contacts() -> None:
+    task, found = task_from(read("spacetime/get-up-prone-low"), build("humanoid"))
+    first = found[0].keyframe.pairs[: found[0].contacts]
+    assert {"right_hand", "left_hand", "right_shin"} <= {pair.body for pair in first}
+    assert all(pair.on == "floor" and abs(pair.at[2]) < 0.002 for pair in first)
+    assert found[-1].keyframe.style == "standing"
+    assert task.world.main_character == "humanoid"
+    assert [criterion.feat for criterion in task.success] == ["head_height_at_end"]
+
+
+def test_what_hovers_is_put_on_the_ground() -> None:
+    still = posed("standing")
+    assert np.allclose(settled(raised(still, 0.1), "humanoid").qpos, still.qpos, atol=2e-3)
+    assert np.allclose(settled(raised(still, -0.1), "humanoid").qpos, still.qpos, atol=2e-3)
+
+
+def test_what_was_sat_on_must_be_there(sits: Motion) -> None:
+    bare = Motion(Scene({"humanoid": build("humanoid")}), DT, sits.qpos)
+    with pytest.raises(InputError, match=r"rests on nothing.*\n.*--scene"):
+        stills(bare)
+    again = stills(furnished(bare, {"armchair": {}}))
+    assert [still.keyframe for still in again] == [still.keyframe for still in stills(sits)]
+
+
+@pytest.mark.parametrize(
+    ("change", "choice", "told"),
+    [
+        (lambda motion: motion[:3], Choice(), "too short"),
+        (lambda motion: raised(motion, 3.0), Choice(), "hangs above everything"),
+        (lambda motion: motion, Choice(at=(99.0,)), "99 s is not within the motion"),
+        (lambda motion: motion, Choice(every=60.0), "longer than the motion"),
+        (lambda motion: Motion(Scene({}), DT, np.zeros((9, 0))), Choice(), "no character"),
+    ],
+)
+def test_what_cannot_be_told_is_an_error(change, choice: Choice, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        stills(change(posed("standing")), choice=choice)
+
+
+def test_text_is_read_as_it_was_written(sits: Motion) -> None:
+    text = task_from(sits)[0].text
+    assert "- {body: right_foot, point: [" in text
+    assert "on: floor" in text
+    assert "'on'" not in text
+    words = load_task({"summary": "on, off: yes", "keyframes": [{"name": "true", "pairs": [{"body": "pelvis"}]}]})
+    assert "name: 'true'" in words.text
+
+
+def test_the_verb_writes_a_task_and_tells_its_keyframes(monkeypatch, capsys, tmp_path: Path, sits: Motion) -> None:
+    monkeypatch.chdir(tmp_path)
+    sits.save("sit.npz")
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["gambol", "keyframes", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        told = capsys.readouterr()
+        return int(ended.value.code or 0), told.out, told.err
+
+    code, out, err = run("sit.npz", "--json")
+    assert code == 0
+    assert "gambol solve sit.yaml" in err
+    told = json.loads(out)["keyframes"]
+    assert [entry["name"] for entry in told] == [keyframe.name for keyframe in load_task("sit.yaml").keyframes or ()]
+    assert run("sit.npz", "belly.yaml", "--character", "big-belly", "--at", "2.2")[0] == 0
+    assert len(load_task("belly.yaml").keyframes or ()) == 1
+    for wrong in (["sit.npz", "x.npz"], ["none.npz"], ["sit.npz", "--at", "9"], ["sit.npz", "--scene", "sofa"]):
+        code, _, err = run(*wrong)
+        assert code == 2
+        assert "error:" in err
+
+
+@pytest.mark.skipif(not ARCHIVE.exists(), reason="the motion capture archive is not here")
+def test_mocap_that_sinks_and_floats_has_its_contacts() -> None:
+    found = stills(importer(ARCHIVE, "140_01"), build("humanoid"))
+    assert found[0].keyframe.style == "lying"
+    feet = [pair.body for pair in found[-1].keyframe.pairs[: found[-1].contacts]]
+    assert sorted(feet) == ["left_foot", "right_foot"]
