@@ -74,6 +74,14 @@ METHODS: dict[str, Method] = {
             "gambol.spacetime.method:solve",
             reference="Al Borno, de Lasa, Hertzmann 2013, Trajectory Optimization for Full-Body Movements",
         ),
+        Method(
+            "cio",
+            "optimises a motion together with its contacts, from nothing but what should be true in the end",
+            ("behaviour",),
+            "gambol.cio.settings:Settings",
+            "gambol.cio.method:solve",
+            reference="Mordatch, Todorov, Popović 2012, Discovery of Complex Behaviors through CIO",
+        ),
     )
 }
 """Every method by name. Adding one is one room and one entry here."""

@@ -21,10 +21,11 @@ from gambol.rotations import Array, from_matrix, to_rotation_vector
 
 
 class Patches(NamedTuple):
-    """Where forces may act (P), each fixed to the trunk (owner 0) or an end effector (owner 1 + limb)."""
+    """Where forces may act (P), each fixed to a feature: the trunk or an end effector."""
 
     owners: Any
-    """(P,) whole numbers."""
+    """(P,) the features, as indices: in a body alone 0 is the trunk, 1 + l the end of limb l and 1 + L + l its middle
+    joint (see :func:`gambol.cio.limbs.with_middles`)."""
     offsets: Any
     """(P, 3) of the centre in the owner's frame, metres."""
     radii: Any
@@ -36,22 +37,43 @@ class Patches(NamedTuple):
     half_sizes: Any
     """(P, 2) metres."""
     weak: Any
-    """(P,) 1 for hands and the trunk, else 0: their forces are dearer. Without that for the trunk, sitting down on the
-    way costs less than walking on, as the paper regrets."""
+    """(P,) 1 for hands, middle joints and the trunk, else 0: their forces are dearer. Without that for the trunk,
+    sitting down on the way costs less than walking on, as the paper regrets."""
+
+
+class Contacts(NamedTuple):
+    """What may touch what (N): a patch and the world, or a patch and something that moves."""
+
+    patches: Any
+    """(N,)"""
+    partners: Any
+    """(N,) 0 for the world, 1 + r for the body r."""
+    signs: Any
+    """(N, R) 1 for the body that the patch belongs to, -1 for the one that is touched, else 0."""
+    bearing: Any
+    """(N, L) 1 for the limb that the patch is the end of, else 0."""
 
 
 class Body(NamedTuple):
-    """The arrays of a feature model."""
+    """The arrays of a feature model, or of several together; R bodies with mass, L limbs, O features."""
 
-    mass: Any
-    inertia: Any
-    """(3, 3) of the whole mass as if it were spread as in the core, about the trunk's centre, kg m²."""
+    masses: Any
+    """(R,) kg"""
+    inertias: Any
+    """(R, 3, 3) about their centres, kg m²; of a character, of all its mass as if it were spread as in the core."""
+    roots: Any
+    """(R,) the features where the mass is: trunks and objects."""
     limbs: Limbs
     patches: Patches
-    trunk_ends: Any
-    """(C, 2, 3) ends of the trunk's capsules in its frame."""
-    trunk_radii: Any
-    """(C,)"""
+    contacts: Contacts
+    solid_ends: Any
+    """(C, 2, 3) ends of capsules that are fixed to features, in their frames: trunks, and the edges of soles."""
+    solid_radii: Any
+    """(C,) 0 for edges."""
+    solid_owners: Any
+    """(C,) features."""
+    overlaps: Any
+    """(Q, 2) capsules that should not meet: counted from 0 for upper links, from L for lower ones, then solids."""
 
 
 @dataclass(frozen=True)
@@ -132,18 +154,28 @@ class FeatureModel:
             _limb_patch(k, "arm" in name, reach) for k, (name, reach) in enumerate(zip(chosen, reaches, strict=True))
         ]
         rows += [_trunk_patch(character, name, trunk) for name in bearers]
+        rows += [_middle_patch(1 + len(chosen) + k, reach) for k, reach in enumerate(reaches)]
+        limb_rows = [reach.limb._replace(effectors=np.array(1 + k)) for k, reach in enumerate(reaches)]
+        patches = Patches(*(np.stack(column) for column in zip(*rows, strict=True)))
+        trunk_ends, trunk_radii = trunk.capsules(character)
+        edges, edge_owners = _sole_edges(patches)
         body = Body(
-            np.array(character.mass),
-            trunk.inertia,
-            Limbs(*(np.stack(column) for column in zip(*(reach.limb for reach in reaches), strict=True))),
-            Patches(*(np.stack(column) for column in zip(*rows, strict=True))),
-            *trunk.capsules(character),
+            np.array([character.mass]),
+            trunk.inertia[None],
+            np.array([0]),
+            Limbs(*(np.stack(column) for column in zip(*limb_rows, strict=True))),
+            patches,
+            with_world(patches.owners, len(chosen)),
+            np.concatenate([trunk_ends, edges]),
+            np.concatenate([trunk_radii, np.zeros(len(edges))]),
+            np.concatenate([np.zeros(len(trunk_radii), int), edge_owners]),
+            _overlaps(len(chosen), len(trunk_radii)),
         )
         return FeatureModel(
             character,
             body,
             tuple(chosen),
-            (*(patch for patch, _ in chosen.values()), *bearers),
+            (*(patch for patch, _ in chosen.values()), *bearers, *(reach.middle for reach in reaches)),
             tuple(reach.effector for reach in reaches),
             np.stack([reach.origin for reach in reaches]),
             trunk,
@@ -193,9 +225,43 @@ def _bearers(character: Character, limbs: Iterable[Sequence[str]]) -> tuple[str,
     return tuple(dict.fromkeys([*parents, *ends]))
 
 
+def with_world(owners: Array, limbs: int) -> Contacts:
+    """Every patch of a character that is alone, of which ``owners`` (P,) are known, against the world."""
+    count = len(owners)
+    bearing = ((owners[:, None] - 1) % limbs == np.arange(limbs)) & (owners[:, None] > 0)
+    return Contacts(np.arange(count), np.zeros(count, int), np.ones((count, 1)), bearing.astype(float))
+
+
+def _sole_edges(patches: Patches) -> tuple[Array, Array]:
+    """The longer edges (C, 2, 3) of flat patches, and their owners."""
+    edges, owners = [np.zeros((0, 2, 3))], []
+    for owner, offset, axis, normal, (half, width) in zip(
+        patches.owners, patches.offsets, patches.axes, patches.normals, patches.half_sizes, strict=True
+    ):
+        if normal.any():
+            for across in (width, -width):
+                middle = offset + across * np.cross(normal, axis)
+                edges.append(np.stack([middle - half * axis, middle + half * axis])[None])
+                owners.append(int(owner))
+    return np.concatenate(edges), np.array(owners, int)
+
+
+def _overlaps(limbs: int, trunk: int) -> Array:
+    """The links of different limbs, and lower links with the trunk's capsules."""
+    links = [(limb, limb + part * limbs) for part in (0, 1) for limb in range(limbs)]
+    pairs = [(i, j) for a, i in links for b, j in links if a < b]
+    return np.array(pairs + [(limb + limbs, 2 * limbs + solid) for limb in range(limbs) for solid in range(trunk)])
+
+
 def _limb_patch(limb: int, hand: bool, reach: Reach) -> tuple[Any, ...]:
     zero = np.zeros(3)
     return 1 + limb, zero, reach.radius, reach.axis, reach.normal, reach.half_sizes, float(hand)
+
+
+def _middle_patch(owner: int, reach: Reach) -> tuple[Any, ...]:
+    """A round patch around a middle joint: one kneels and leans on elbows, which the paper's characters cannot."""
+    radius = float(max(reach.limb.upper_radii, reach.limb.lower_radii))
+    return owner, np.zeros(3), radius, np.array([1.0, 0.0, 0.0]), np.zeros(3), np.zeros(2), 1.0
 
 
 def _trunk_patch(character: Character, body: str, trunk: Trunk) -> tuple[Any, ...]:

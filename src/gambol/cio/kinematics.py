@@ -106,10 +106,10 @@ def _series(square: Any) -> tuple[Any, Any, Any]:
 
 
 def momentum_change(inertia: Any, vectors: Any, rates: Any, accelerations: Any) -> Any:
-    """Time derivative (T, 3) of the angular momentum of a body with ``inertia`` (3, 3) in its own frame."""
+    """Time derivative (…, 3) of the angular momentum of bodies with ``inertia`` (…, 3, 3) in their own frames."""
 
     def momentum(vectors: Any, rates: Any) -> Any:
         turns = turn(vectors)
-        return jnp.einsum("tij,jk,tlk,tl->ti", turns, inertia, turns, spin(vectors, rates))
+        return jnp.einsum("...ij,...jk,...lk,...l->...i", turns, inertia, turns, spin(vectors, rates))
 
     return jax.jvp(momentum, (vectors, rates), (rates, accelerations))[1]

@@ -7,14 +7,24 @@ rotation against the lower link are those that the character's joints allow (see
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
+
+from gambol.cio.kinematics import Frames
+
+_STRETCHED = 2e-3
+"""Twice the squared sine of the angle that a stretched limb keeps at its base."""
 
 
 class Limbs(NamedTuple):
     """What is known of each limb; leading axis (L) in a body, none for a single limb."""
 
+    trunks: Any
+    effectors: Any
+    """The features at its two ends, as indices."""
     bases: Any
     """(3,) where it is attached, in the trunk's frame."""
     ends: Any
@@ -59,18 +69,21 @@ class Chains(NamedTuple):
 
 
 def chains(limbs: Limbs, positions: Any, turns: Any) -> Chains:
-    """The limbs between a trunk and end effectors at ``positions`` (…, 1 + L, 3) with ``turns`` (…, 1 + L, 3, 3)."""
-    trunk = turns[..., 0, :, :]
-    bases = positions[..., :1, :] + jnp.einsum("...ij,lj->...li", trunk, limbs.bases)
-    ends = positions[..., 1:, :] + jnp.einsum("...lij,lj->...li", turns[..., 1:, :, :], limbs.ends)
-    away = jnp.einsum("...ji,...lj->...li", trunk, ends - bases)
+    """The limbs between trunks and end effectors at ``positions`` (…, O, 3) with ``turns`` (…, O, 3, 3)."""
+    trunk, effector = turns[..., limbs.trunks, :, :], turns[..., limbs.effectors, :, :]
+    bases = positions[..., limbs.trunks, :] + jnp.einsum("...lij,lj->...li", trunk, limbs.bases)
+    ends = positions[..., limbs.effectors, :] + jnp.einsum("...lij,lj->...li", effector, limbs.ends)
+    away = jnp.einsum("...lji,...lj->...li", trunk, ends - bases)
     lengths = jnp.sqrt((away**2).sum(-1) + 1e-8)
     directions = away / lengths[..., None]
     poles = carried(limbs.rests, directions, limbs.poles)
-    # where the limb is overstretched the middle joint stays on the line, so that gradients do
-    cosine = (limbs.uppers**2 + lengths**2 - limbs.lowers**2) / (2 * limbs.uppers * lengths)
-    cosine = jnp.clip(cosine, -1.0, 1.0)
-    sine = jnp.sqrt(1.0 - cosine**2 + 1e-6)
+    # the middle joint of a stretched limb stays a little bent and that of an overstretched one on the line: at full
+    # stretch it would leave the line infinitely fast
+    cosine = jnp.maximum((limbs.uppers**2 + lengths**2 - limbs.lowers**2) / (2 * limbs.uppers * lengths), -1.0)
+    square = 1.0 - cosine**2
+    sine = jnp.sqrt(0.5 * (square + jnp.sqrt(square**2 + _STRETCHED**2)))
+    scale = 1.0 / jnp.sqrt(cosine**2 + sine**2)
+    cosine, sine = scale * cosine, scale * sine
     local = limbs.uppers[..., None] * (cosine[..., None] * directions + sine[..., None] * poles)
     shin = away - local
     up = -shin / jnp.sqrt((shin**2).sum(-1, keepdims=True) + 1e-8)
@@ -78,9 +91,26 @@ def chains(limbs: Limbs, positions: Any, turns: Any) -> Chains:
     front = jnp.cross(side, up)
     front = front / jnp.sqrt((front**2).sum(-1, keepdims=True) + 1e-8)
     lower = jnp.stack([front, jnp.cross(up, front), up], axis=-1)
-    effectors = jnp.einsum("...ji,...ljk->...lik", trunk, turns[..., 1:, :, :])
-    middles = bases + jnp.einsum("...ij,...lj->...li", trunk, local)
+    effectors = jnp.swapaxes(trunk, -1, -2) @ effector
+    middles = bases + jnp.einsum("...lij,...lj->...li", trunk, local)
     return Chains(bases, middles, ends, lengths, directions, jnp.swapaxes(lower, -1, -2) @ effectors)
+
+
+def with_middles(limbs: Limbs, frames: Frames) -> tuple[Chains, Frames]:
+    """The limbs, and the frames with middle joints as further features (T, O + L): knees and elbows touch things too.
+
+    They are points that do not turn; where features have derivatives by themselves, they have none.
+    """
+    rates = jnp.cross(frames.spins[..., None, :], frames.turns, axisa=-1, axisb=-2, axisc=-2)
+    found, moved = jax.jvp(partial(chains, limbs), (frames.positions, frames.turns), (frames.velocities, rates))
+    still = jnp.zeros_like(found.middles)
+    more = frames._replace(
+        positions=jnp.concatenate([frames.positions, found.middles], axis=-2),
+        turns=jnp.concatenate([frames.turns, jnp.broadcast_to(jnp.eye(3), (*still.shape, 3))], axis=-3),
+        velocities=jnp.concatenate([frames.velocities, moved.middles], axis=-2),
+        spins=jnp.concatenate([frames.spins, still], axis=-2),
+    )
+    return found, more
 
 
 def carried(rests: Any, directions: Any, vectors: Any) -> Any:

@@ -17,15 +17,18 @@ from gambol.cio.problem import Problem, Solution
 from gambol.rotations import Array
 
 _USUAL_CONTACT = 0.5
+_CONTACT_SCALE = 2.0
+"""Of the contact variables: they should find their places before the motion bends to contacts that nobody needs."""
 _FLOOR = 1.0
 """Curvature of everything else, costs per m² of a knot."""
 
 
 class Metric(NamedTuple):
-    """``M`` for the trunk and for every end effector, each (2 n, 2 n) over n knots' values, then velocities."""
+    """``M`` for every feature (O, 2 n, 2 n) over n knots' values, then velocities."""
 
-    trunk: Any
-    effectors: Any
+    matrices: Any
+    contacts: Any
+    """Scale of the contact variables."""
 
     @staticmethod
     def of(problem: Problem) -> Metric:
@@ -35,21 +38,21 @@ class Metric(NamedTuple):
         step = 2.0 * float(problem.dt)
         bending = step * second.T @ second
         staying = step * _USUAL_CONTACT * weights["contact"] * (values.T @ values + first.T @ first)
-        moved = (weights["acceleration"] + weights["physics"] / GRAVITY**2) * bending
-        return Metric(_whitening(moved), _whitening(weights["acceleration"] * bending + staying))
+        rooted = _whitening((weights["acceleration"] + weights["physics"] / GRAVITY**2) * bending)
+        ending = _whitening(weights["limb_acceleration"] * bending + staying)
+        matrices = np.repeat(ending[None], len(problem.start), axis=0)
+        matrices[np.asarray(problem.body.roots)] = rooted
+        return Metric(matrices, np.array(_CONTACT_SCALE))
 
     def applied(self, whitened: Solution) -> Solution:
         """Features and velocities of whitened ones."""
         both = jnp.concatenate([whitened.features, whitened.velocities])
-        trunk = jnp.einsum("ij,j...->i...", self.trunk, both[:, :1])
-        both = jnp.concatenate([trunk, jnp.einsum("ij,j...->i...", self.effectors, both[:, 1:])], axis=1)
-        features, velocities = jnp.split(both, 2)
-        return Solution(features, velocities, whitened.contacts)
+        features, velocities = jnp.split(jnp.einsum("oij,jok->iok", self.matrices, both), 2)
+        return Solution(features, velocities, self.contacts * whitened.contacts)
 
     def undone(self, solution: Solution) -> Solution:
         """Whitened features and velocities of plain ones."""
-        inverse = Metric(*(np.linalg.inv(np.asarray(matrix)) for matrix in self))
-        return inverse.applied(solution)
+        return Metric(np.linalg.inv(np.asarray(self.matrices)), 1.0 / self.contacts).applied(solution)
 
 
 def _free(table: Array, spacing: float) -> Array:

@@ -1,4 +1,4 @@
-"""L-BFGS in three stages with a little noise between them (Section 4.5)."""
+"""L-BFGS in three stages with a little noise between them (Section 4.5), and one more that insists."""
 
 from __future__ import annotations
 
@@ -24,6 +24,10 @@ def _whitened_total(problem: Problem, stage: Stage, metric: Metric, whitened: So
 
 
 _compiled_total = jax.jit(jax.value_and_grad(_whitened_total, argnums=3, has_aux=True))
+CONTACT = 0.3
+"""The contact variable above which something is in contact."""
+_DECIDED = (1.0, 0.0), (np.inf, 0.0)
+"""In the last stage the least and the largest contact variable, of what is in contact and of what is not."""
 _LEAST_GAIN = 0.01
 """Share of the cost that beginning again must have gained to be tried once more."""
 _TOO_FAR = 1e12
@@ -78,14 +82,22 @@ def _optimise(
     search = _Search(problem, solution)
     contacts = slice(search.size - solution.contacts.size, None)
     bounds = np.tile([-np.inf, np.inf], (search.size, 1))
+    values = search.flat(solution)
     # wishful thinking needs no contacts: left to it they would vanish, and from zero there is no way back, as the
     # forces change with the square of a contact variable
-    bounds[contacts] = first_contact
-    values, iterations = search.flat(solution), []
-    for number, (stage, most) in enumerate(zip(STAGES, settings.iterations, strict=True)):
+    bounds[contacts] = values[contacts, None]
+    iterations, budgets = [], (*settings.iterations, settings.insistence)
+    for number, (stage, most) in enumerate(zip(STAGES, budgets, strict=True)):
         if number:
-            noisy = jax.tree.map(lambda part: part + settings.noise * rng.normal(size=part.shape), search.plain(values))
             bounds[contacts] = 0.0, np.inf
+        if number == len(settings.iterations):
+            # now contacts are contacts or are not: a small variable would be a small insistence
+            held = search.plain(values).contacts > CONTACT
+            low, high = (search.flat(solution._replace(contacts=np.where(held, *each)))[contacts] for each in _DECIDED)
+            bounds[contacts] = np.stack([low, high], axis=1)
+            values = np.clip(values, *bounds.T)
+        elif number:
+            noisy = jax.tree.map(lambda part: part + settings.noise * rng.normal(size=part.shape), search.plain(values))
             values = np.clip(search.flat(noisy), *bounds.T)
         heard = partial(told, number)
         values, taken = search.minimised(stage, values, bounds, most, settings.memory, heard)

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from gambol.cio import contact, dynamics, limbs, obstacles, wishes
+from gambol.cio.cast import Cast
 from gambol.cio.features import Body, FeatureModel
 from gambol.cio.kinematics import Basis, frames
 from gambol.cio.settings import Settings
@@ -27,16 +29,22 @@ class Problem(NamedTuple):
     surfaces: Surfaces
     wished: wishes.Wishes
     basis: Basis
+    paths: Basis
+    """More moments than in ``basis``, at which the way through solids is looked at."""
     start: Any
-    """(1 + L, 6) features at the beginning, at rest."""
+    """(O, 6) features at the beginning, at rest."""
     phases: Any
     """(T,) the phase of each sample."""
     spacing: Any
     """Seconds between knots."""
     dt: Any
     """Seconds between samples."""
+    path_dt: Any
+    """Seconds between the moments of ``paths``."""
     grabs: Any
-    """(P,) which patches hold on."""
+    """(N,) which contacts hold on."""
+    burdens: Any
+    """(N,) how much dearer the forces of contacts are than usual: of characters that should work less."""
     weights: Any
     """The settings' weights by name."""
 
@@ -45,11 +53,11 @@ class Solution(NamedTuple):
     """What is optimised (equation 13); the first knot is the start and not part of it."""
 
     features: Any
-    """(knots - 1, 1 + L, 6)"""
+    """(knots - 1, O, 6)"""
     velocities: Any
-    """(knots - 1, 1 + L, 6) times the spacing of knots, which brings them to the scale of the features."""
+    """(knots - 1, O, 6) times the spacing of knots, which brings them to the scale of the features."""
     contacts: Any
-    """(K, P) from 0 up."""
+    """(K, N) from 0 up."""
 
 
 class Guess(NamedTuple):
@@ -68,12 +76,18 @@ class Stage(NamedTuple):
     hint: Any
 
 
-STAGES = (Stage(0.0, 0.0, 1.0, 0.0), Stage(1.0, 0.1, 1.0, 1.0), Stage(1.0, 1.0, 1.0, 0.0))
-"""Section 4.5: wishful thinking, cautious physics with hints, refinement."""
+STAGES = (
+    Stage(0.0, 0.0, 1.0, 0.0),
+    Stage(1.0, 0.1, 1.0, 1.0),
+    Stage(1.0, 1.0, 1.0, 0.0),
+    Stage(20.0, 20.0, 1.0, 0.0),
+)
+"""Section 4.5: wishful thinking, cautious physics with hints, refinement. The last is not in the paper: it insists on
+contacts and physics, which soft costs trade for a little smoothness, until what remains of them cannot be seen."""
 
 _WEIGHTS = (
     *("ends_at_rest", "contact", "physics", "limb_length", "joint_limit", "penetration", "scuffing"),
-    *("wish", "force", "acceleration", "hint", "hint_margin", "friction"),
+    *("wish", "force", "effort", "acceleration", "limb_acceleration", "hint", "hint_margin", "friction"),
 )
 
 
@@ -103,87 +117,116 @@ class Timing:
 
 
 def make_problem(
-    model: FeatureModel,
+    model: FeatureModel | Cast,
     surfaces: Surfaces,
     start: Array,
     rows: Sequence[wishes.Row],
     timing: Timing,
     settings: Settings,
     grabbing: Sequence[str] = (),
+    burdens: Array | None = None,
 ) -> Problem:
-    """A problem for the character of ``model`` from the features ``start`` (1 + L, 6)."""
+    """A problem for the character or cast ``model`` from the features ``start`` (O, 6).
+
+    ``grabbing`` names patches, ``burdens`` (N,) are 1 unless given.
+    """
     count = timing.phases * timing.samples_per_phase
-    # samples lie in the middle of their steps: none is on the border of two phases, where contacts change
-    times = np.linspace(0.5, count - 0.5, count) * timing.dt
+    # samples reach both ends of every phase, where feet touch down and leave: unseen there, they would slip
+    share = np.linspace(1e-6, 1.0 - 1e-6, timing.samples_per_phase)
+    times = (np.arange(timing.phases)[:, None] + share).ravel() * timing.phase_duration
+    path_times = np.linspace(0.0, timing.phases * timing.phase_duration, count * settings.path_samples + 1)
     return Problem(
         model.body,
         surfaces,
         wishes.Wishes.of(rows, timing.knots, timing.spacing),
         Basis.at(times, timing.knots, timing.spacing),
+        Basis.at(path_times, timing.knots, timing.spacing),
         start,
         np.repeat(np.arange(timing.phases), timing.samples_per_phase),
         np.array(timing.spacing),
         np.array(timing.dt),
-        np.isin(model.patch_names, list(grabbing)),
+        np.array(timing.dt / settings.path_samples),
+        np.isin(model.patch_names, list(grabbing))[model.body.contacts.patches],
+        np.ones(len(model.body.contacts.patches)) if burdens is None else burdens,
         {name: np.array(float(getattr(settings, name))) for name in _WEIGHTS},
     )
 
 
 def at_rest(problem: Problem, timing: Timing, contacts: float) -> Solution:
-    """The uninformative beginning: the start held all along."""
+    """The uninformative beginning: the start held all along.
+
+    Strong patches, such as feet, begin with ``contacts`` and weak ones with none: all at once would pull down the whole
+    body before it is known who is needed, and once others bear the weight feet are not missed.
+    """
     features = np.repeat(problem.start[None], timing.knots - 1, axis=0)
-    return Solution(features, np.zeros_like(features), np.full((timing.phases, len(problem.grabs)), contacts))
+    strong = 1.0 - np.asarray(problem.body.patches.weak)[np.asarray(problem.body.contacts.patches)]
+    return Solution(features, np.zeros_like(features), np.tile(contacts * strong, (timing.phases, 1)))
 
 
 def no_guess(problem: Problem) -> Guess:
     """What to begin with when nothing is known."""
-    zeros = np.zeros((len(problem.phases), 6))
-    return Guess(zeros, zeros)
+    count, bodies = len(problem.phases), len(problem.body.roots)
+    return Guess(np.zeros((count, 6 * bodies)), np.zeros((count * bodies, 3)))
 
 
 def knots_of(problem: Problem, solution: Solution) -> Any:
-    """All knots (2 knots, 1 + L, 6) of the splines: values, then velocities."""
+    """All knots (2 knots, O, 6) of the splines: values, then velocities."""
     begin = jnp.asarray(problem.start)[None]
     velocities = solution.velocities / problem.spacing
     return jnp.concatenate([begin, solution.features, jnp.zeros_like(begin), velocities])
 
 
-def terms(problem: Problem, solution: Solution, guess: Guess) -> tuple[dict[str, Any], Guess]:
+def terms(problem: Problem, solution: Solution, guess: Guess, hinted: Any = True) -> tuple[dict[str, Any], Guess]:
     """Every cost, weighted by the settings, by name; and a guess for the next evaluation."""
-    weights, patches = problem.weights, problem.body.patches
+    weights, body = problem.weights, problem.body
     knots = knots_of(problem, solution)
     moving = frames(problem.basis, knots)
-    touch = contact.touching(patches, moving, problem.surfaces)
+    found, moving = limbs.with_middles(body.limbs, moving)
+    touch = contact.touching(body, moving, problem.surfaces)
     contacts = solution.contacts[problem.phases]
-    forces = dynamics.contact_forces(
-        problem.body, moving, touch, contacts, weights["friction"], problem.grabs, guess.forces
-    )
-    distance, support = dynamics.support_distance(problem.body, moving, touch, contacts, guess.support)
-    found = limbs.chains(problem.body.limbs, moving.positions, moving.turns)
+    forces = dynamics.contact_forces(body, moving, touch, contacts, weights["friction"], problem.grabs, guess.forces)
+    borne = jnp.sqrt(problem.burdens)[:, None] * forces.wrenches
+    rooted = jnp.zeros(len(problem.start)).at[body.roots].set(1.0)
+    jerked = (moving.accelerations**2).sum(-1)
     felt = {
         "contact": (contacts * contact.violation(touch)).sum(-1),
         "physics": (forces.residual**2).sum(-1),
-        "limb_length": limbs.length_cost(problem.body.limbs, found),
-        "joint_limit": limbs.limit_cost(problem.body.limbs, found),
-        "penetration": obstacles.penetration(problem.body, moving, found, problem.surfaces),
+        "limb_length": limbs.length_cost(body.limbs, found),
+        "joint_limit": limbs.limit_cost(body.limbs, found),
+        "penetration": obstacles.overlap(body, moving, found),
         "scuffing": contact.scuff(touch, _SCUFF_HEIGHT).sum(-1),
-        "force": (forces.wrenches**2).sum((-1, -2)),
-        "acceleration": (moving.accelerations**2).sum((-1, -2)),
-        "hint": jnp.maximum(distance - weights["hint_margin"], 0.0) ** 2,
+        "force": (borne**2).sum((-1, -2)),
+        "effort": dynamics.effort(body, found, touch, borne).sum(-1),
+        "acceleration": (rooted * jerked).sum(-1),
+        "limb_acceleration": ((1.0 - rooted) * jerked).sum(-1),
     }
     costs = {name: weights[name] * problem.dt * values.sum() for name, values in felt.items()}
+    path = frames(problem.paths, knots)
+    stretched = limbs.chains(body.limbs, path.positions, path.turns)
+    through = obstacles.penetration(body, path, stretched, problem.surfaces, problem.path_dt)
+    costs["penetration"] += weights["penetration"] * through
     costs["wish"] = weights["wish"] * wishes.cost(problem.wished, knots)
-    costs["ends_at_rest"] = weights["ends_at_rest"] * (knots[-1] ** 2).sum()
-    return costs, Guess(forces.residual, support)
+    # whoever arrives in the last moment has no phases left for the steps that turn out to be missing
+    last = (problem.phases >= problem.phases[-1] - 1)[:, None, None]
+    speeds = ((last * moving.velocities**2).sum() + (last * moving.rates**2).sum()) * problem.dt
+    costs["ends_at_rest"] = weights["ends_at_rest"] * (speeds + (knots[-1] ** 2).sum())
+
+    def unsupported() -> tuple[Any, Any]:
+        distance, support = dynamics.support_distance(body, moving, touch, contacts, guess.support)
+        beyond = jnp.maximum(distance - weights["hint_margin"], 0.0) ** 2
+        return weights["hint"] * problem.dt * beyond.sum(), lax.stop_gradient(support)
+
+    costs["hint"], support = lax.cond(hinted, unsupported, lambda: (jnp.zeros(()), guess.support))
+    return costs, Guess(lax.stop_gradient(forces.residual), support)
 
 
-_TASK = ("wish", "ends_at_rest", "force", "acceleration")
+_TASK = ("wish", "ends_at_rest", "force", "effort", "acceleration", "limb_acceleration")
 _PHYSICS = ("physics", "limb_length", "joint_limit", "penetration", "scuffing")
 
 
 def total(problem: Problem, stage: Stage, solution: Solution, guess: Guess) -> tuple[Any, tuple[Guess, dict[str, Any]]]:
     """Equation 1 with the weights of a stage; with it what :func:`terms` gives."""
-    costs, guess = terms(problem, solution, guess)
+    costs, guess = terms(problem, solution, guess, stage.hint > 0.0)
     task, physics = (sum(costs[name] for name in names) for names in (_TASK, _PHYSICS))
     whole = stage.contact * costs["contact"] + stage.physics * physics + stage.task * task + stage.hint * costs["hint"]
     return whole, (guess, costs)

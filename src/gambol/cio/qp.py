@@ -4,9 +4,9 @@
 
 ``fᵢ`` is the wrench at patch ``i`` in its contact frame: force (x, y along the surface, z along its normal), then
 moment about the same axes. Because the regularisation of equation 7 is one number a patch, the optimum is a function of
-the six residuals ``λ = τ − Σ Gᵢ fᵢ`` alone, ``fᵢ = project(Gᵢᵀ λ) / wᵢ``: six equations a time step for any number
-of patches, solved by Newton's method in at most a fixed number of steps. Gradients come from the implicit function
-theorem: one more Newton step, taken with the derivatives on, at the solution.
+the residuals ``λ = τ − Σ Gᵢ fᵢ`` alone, ``fᵢ = project(Gᵢᵀ λ) / wᵢ``: six equations a body and time step for any
+number of patches, solved by Newton's method in at most a fixed number of steps. Gradients come from the implicit
+function theorem: one more Newton step, taken with the derivatives on, at the solution.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jax import lax
 
-NEWTON_STEPS = 20
+NEWTON_STEPS = 40
 """At most; ten bring a thousand random problems to rounding from nothing, two or three suffice from a good guess."""
 _TOLERANCE = 1e-9
 """Largest error of the residual equations at which all time steps count as solved."""
-_STRIDES = (1.0, 0.5, 0.25, 0.1)
+_STRIDES = (1.0, 0.5, 0.2, 0.05, 0.01)
 """Shares of a Newton step that are tried; the best is taken."""
 _TANGENTIAL = (0, 1, 3, 4, 5)
 """Components of a wrench that the normal force bounds; the remaining one, 2, is the normal force itself."""
@@ -32,7 +32,7 @@ class Forces(NamedTuple):
     wrenches: Any
     """(T, N, 6) in the contact frames."""
     residual: Any
-    """(T, 6): force and moment that no contact provides."""
+    """(T, D): forces and moments that no contact provides; D is 6 times the number of bodies."""
 
 
 def bounds(friction: Any, half_sizes: Any) -> Any:
@@ -50,14 +50,15 @@ def bounds(friction: Any, half_sizes: Any) -> Any:
 def solve(maps: Any, required: Any, weights: Any, limits: Any, grabs: Any, guess: Any | None = None) -> Forces:
     """The wrenches (T, N, 6) of the QP above, differentiable in everything but ``grabs`` and ``guess``.
 
-    ``maps`` (T, N, 6, 6) are the ``G``, ``required`` (T, 6) the ``τ``, ``weights`` (T, N) the ``w`` above 0, ``limits``
+    ``maps`` (T, N, D, 6) are the ``G``, ``required`` (T, D) the ``τ``, ``weights`` (T, N) the ``w`` above 0, ``limits``
     (N, 5) or (T, N, 5) are from :func:`bounds`, ``grabs`` (N,) says which patches hold on: those pull as well as push,
     in any direction. A grip carries no moment, which the paper leaves open: otherwise one hand could hold a body level.
-    ``guess`` (T, 6) is a residual to begin with, such as that of a similar motion; it changes how long it takes only.
+    ``guess`` (T, D) is a residual to begin with, such as that of a similar motion; it changes how long it takes only.
     """
     problem = _Problem(maps, required, weights, limits, jnp.asarray(grabs))
     settled = lax.stop_gradient(problem)
-    found = _newton(settled, settled.required if guess is None else lax.stop_gradient(guess))
+    beginnings = jnp.stack([jnp.zeros_like(required), settled.required if guess is None else lax.stop_gradient(guess)])
+    found = _newton(settled, _best(settled, beginnings))
     curvature = _imbalance(settled, found)[1]
     residual = found - _solved(curvature, _imbalance(problem, found)[0])
     return Forces(_wrenches(problem, residual)[0], residual)
@@ -74,7 +75,7 @@ class _Problem(NamedTuple):
 
 
 def _newton(problem: _Problem, residual: Any) -> Any:
-    """The residuals (T, 6) at the optimum."""
+    """The residuals (T, D) at the optimum."""
     strides = jnp.asarray(_STRIDES, residual.dtype)[:, None, None]
 
     def unsolved(state: tuple[Any, Any, Any, Any]) -> Any:
@@ -83,31 +84,35 @@ def _newton(problem: _Problem, residual: Any) -> Any:
 
     def step(state: tuple[Any, Any, Any, Any]) -> tuple[Any, Any, Any, Any]:
         steps, residual, error, curvature = state
-        tried = residual - strides * _solved(curvature, error)
-        best = jnp.argmin(_dual(problem, tried), axis=0)
-        residual = jnp.take_along_axis(tried, best[None, :, None], axis=0)[0]
+        residual = _best(problem, residual - strides * _solved(curvature, error))
         return steps + 1, residual, *_imbalance(problem, residual)
 
     return lax.while_loop(unsolved, step, (0, residual, *_imbalance(problem, residual)))[1]
 
 
+def _best(problem: _Problem, residuals: Any) -> Any:
+    """Of several residuals (S, T, D) the best at each time step."""
+    chosen = jnp.argmin(_dual(problem, residuals), axis=0)
+    return jnp.take_along_axis(residuals, chosen[None, :, None], axis=0)[0]
+
+
 def _dual(problem: _Problem, residual: Any) -> Any:
-    """The convex function (…, T) of residuals (…, T, 6) whose minimum is the optimal one."""
+    """The convex function (…, T) of residuals (…, T, D) whose minimum is the optimal one."""
     wrenches = _wrenches(problem, residual)[0]
     contact = (problem.weights * (wrenches**2).sum(-1)).sum(-1)
     return 0.5 * (residual**2).sum(-1) + 0.5 * contact - (problem.required * residual).sum(-1)
 
 
 def _imbalance(problem: _Problem, residual: Any) -> tuple[Any, Any]:
-    """Gradient (T, 6) and Hessian (T, 6, 6) of :func:`_dual`."""
+    """Gradient (T, D) and Hessian (T, D, D) of :func:`_dual`."""
     wrenches, free, edge = _wrenches(problem, residual)
     error = residual + jnp.einsum("tnij,tnj->ti", problem.maps, wrenches) - problem.required
     # the projection is linear around here: the identity on the free components, a projection on the edge direction
     spread = problem.maps * jnp.sqrt(free / problem.weights[..., None])[..., None, :]
     along = jnp.einsum("tnij,tnj->tni", problem.maps, edge) / jnp.sqrt(problem.weights)[..., None]
     columns = jnp.concatenate([spread, along[..., None]], axis=-1)
-    columns = jnp.swapaxes(columns, 1, 2).reshape(len(residual), 6, -1)
-    return error, jnp.eye(6) + columns @ jnp.swapaxes(columns, 1, 2)
+    columns = jnp.swapaxes(columns, 1, 2).reshape(*residual.shape, -1)
+    return error, jnp.eye(error.shape[-1]) + columns @ jnp.swapaxes(columns, 1, 2)
 
 
 def _wrenches(problem: _Problem, residual: Any) -> tuple[Any, Any, Any]:
@@ -129,12 +134,10 @@ def _projected(wrenches: Any, limits: Any) -> tuple[Any, Any, Any]:
     sides = wrenches[..., _TANGENTIAL]
     normal = wrenches[..., 2]
     sizes = jnp.abs(sides)
-    # the best normal force is the root of a concave increasing piecewise linear function: at most five kinks
-    still = [lax.stop_gradient(each) for each in (sizes, normal, limits)]
-    force = jnp.zeros_like(normal)
-    for _ in _TANGENTIAL:
-        force = _bounded(still[0], still[1], still[2], force)[1]
-    beyond, chosen = _bounded(sizes, normal, limits, force)
+    force = _normal_force(*(lax.stop_gradient(each) for each in (sizes, normal, limits)))
+    beyond = sizes > limits * force[..., None]
+    bound = jnp.where(beyond, limits, 0.0)
+    chosen = jnp.maximum((normal + (bound * sizes).sum(-1)) / (1.0 + (bound**2).sum(-1)), 0.0)
     pushing = lax.stop_gradient(chosen > 0.0)[..., None]
     signed = jnp.sign(sides) * jnp.where(beyond, limits, 0.0)
     inside = jnp.where(beyond, signed * chosen[..., None], sides)
@@ -145,11 +148,17 @@ def _projected(wrenches: Any, limits: Any) -> tuple[Any, Any, Any]:
     return projected, free, edge
 
 
-def _bounded(sizes: Any, normal: Any, limits: Any, force: Any) -> tuple[Any, Any]:
-    """Which components (…, 5) a normal ``force`` (…) bounds, and the best normal force (…) if just those are."""
-    beyond = lax.stop_gradient(sizes > limits * force[..., None])
-    bound = jnp.where(beyond, limits, 0.0)
-    return beyond, jnp.maximum((normal + (bound * sizes).sum(-1)) / (1.0 + (bound**2).sum(-1)), 0.0)
+def _normal_force(sizes: Any, normal: Any, limits: Any) -> Any:
+    """The normal force (…) of the nearest wrench in the cone, from the sizes (…, 5) of the other components.
+
+    It is the root of the largest of some falling lines, one for every set of components that it may bound: the largest
+    of their roots. Components with larger ratios of size to limit are bounded first, so six sets come into question.
+    """
+    limits = jnp.broadcast_to(limits, sizes.shape)
+    sets = sizes[..., None, :] * limits[..., :, None] >= sizes[..., :, None] * limits[..., None, :]
+    pushed = normal[..., None] + jnp.where(sets, (limits * sizes)[..., None, :], 0.0).sum(-1)
+    roots = pushed / (1.0 + jnp.where(sets, (limits**2)[..., None, :], 0.0).sum(-1))
+    return jnp.maximum(jnp.maximum(roots.max(-1), normal), 0.0)
 
 
 def _assembled(sides: Any, normal: Any) -> Any:
@@ -158,7 +167,7 @@ def _assembled(sides: Any, normal: Any) -> Any:
 
 
 def _solved(matrices: Any, vectors: Any) -> Any:
-    """``x`` (T, 6) of ``A x = b`` for positive definite ``A`` (T, 6, 6)."""
+    """``x`` (T, D) of ``A x = b`` for positive definite ``A`` (T, D, D)."""
     lower = jnp.linalg.cholesky(matrices)
     half = lax.linalg.triangular_solve(lower, vectors[..., None], left_side=True, lower=True)
     return lax.linalg.triangular_solve(lower, half, left_side=True, lower=True, transpose_a=True)[..., 0]

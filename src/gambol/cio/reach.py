@@ -26,6 +26,8 @@ class Reach:
     limb: Limbs
     effector: str
     """The body at its end."""
+    middle: str
+    """The body that begins at its middle joint."""
     origin: Array
     """(3,) the patch's centre in that body's frame."""
     normal: Array
@@ -67,7 +69,7 @@ def reach_of(character: Character, bodies: Sequence[str], patch: Patch, centre: 
     points -= centre
     radii = [_girth(model, name) for name in jointed[:2]]
     limb = _ranges(points, turns, radii, bounded=ends_in_joint and radius == 0.0)
-    return Reach(limb, patch.body, origin, normal, axis, half_sizes, radius)
+    return Reach(limb, patch.body, jointed[1], origin, normal, axis, half_sizes, radius)
 
 
 def _ranges(points: Array, turns: Array, radii: list[float], *, bounded: bool) -> Limbs:
@@ -89,6 +91,8 @@ def _ranges(points: Array, turns: Array, radii: list[float], *, bounded: bool) -
     pole = _unit(pole - (pole @ rest) * rest)
     upper, lower = (float(np.linalg.norm(a - b, axis=-1).mean()) for a, b in ((middle, base), (end, middle)))
     limb = Limbs(
+        trunks=np.array(0),
+        effectors=np.array(1),
         bases=base.mean(0),
         ends=joint,
         uppers=np.array(upper),

@@ -18,22 +18,26 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    iterations: tuple[Annotated[int, Field(ge=1, le=100_000)], ...] = Field((100, 800, 800), min_length=3, max_length=3)
-    """Most L-BFGS iterations in each of the three stages; 250 to 1000 in the paper."""
+    iterations: tuple[Annotated[int, Field(ge=0, le=100_000)], ...] = Field((100, 600, 600), min_length=3, max_length=3)
+    """Most L-BFGS iterations in each of the three stages, 250 to 1000 in the paper; 0 leaves a stage out."""
+    insistence: Annotated[int, Field(ge=0, le=100_000)] = 500
+    """Most iterations after them in which contacts are decided, and with physics count twenty times as much."""
     memory: Annotated[int, Field(ge=3, le=200)] = 30
     """Steps that L-BFGS remembers."""
     noise: Annotated[float, Field(ge=0.0, le=1.0)] = 0.01
     """Standard deviation of what is added to the solution between stages, metres and radians."""
     knots_per_phase: Annotated[int, Field(ge=1, le=8)] = 2
     """Knots of the splines in a phase. One in the paper: a foot cannot be lifted and put down within a phase then."""
-    samples_per_phase: Annotated[int, Field(ge=2, le=50)] = 5
+    samples_per_phase: Annotated[int, Field(ge=2, le=50)] = 6
     """Moments in a phase at which costs are felt: every 0.1 s in the paper."""
-    first_contacts: tuple[Annotated[float, Field(ge=0.0, le=10.0)], ...] = Field((0.3, 1.0), min_length=1, max_length=8)
-    """What all contact variables begin with, which the paper does not say; each is tried and the best motion kept."""
+    path_samples: Annotated[int, Field(ge=1, le=20)] = 2
+    """How often between two such moments ways through solids are looked at."""
+    first_contacts: tuple[Annotated[float, Field(ge=0.0, le=10.0)], ...] = Field((0.3, 0.1), min_length=1, max_length=8)
+    """What the contact variables of feet begin with, which the paper does not say; the best motion of all is kept."""
     friction: Annotated[float, Field(gt=0.0, le=10.0)] = 1.0
     """Coefficient at all patches that do not grab; 2 in the paper where walls are climbed."""
-    ends_at_rest: Weight = 1.0
-    """Squared velocity of the features at the end."""
+    ends_at_rest: Weight = 10.0
+    """Squared velocity of the features in the last two phases; not in the paper."""
 
     contact: Weight = 50.0
     """The contact-invariant cost, equation 2."""
@@ -45,11 +49,13 @@ class Settings(BaseModel):
     penetration: Weight = 300.0
     scuffing: Weight = 0.1
     """Patches that move along a surface without clearing it; not in the paper."""
-    wish: Weight = 30.0
+    wish: Weight = 100.0
     """Every wish of the task, times its own weight, equation 10."""
-    force: Weight = 0.01
-    acceleration: Weight = 1e-3
-    """Both of equation 9."""
+    force: Weight = 0.03
+    effort: Weight = 3.0
+    acceleration: Weight = 2e-2
+    """Of trunks and objects; these four are of equation 9."""
+    limb_acceleration: Weight = 1e-3
     hint: Weight = 10.0
     """Equation 11."""
     hint_margin: Annotated[float, Field(ge=0.0, le=1.0)] = 0.05

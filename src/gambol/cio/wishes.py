@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from gambol.cio.features import FeatureModel, posed
 from gambol.cio.kinematics import Basis, spin, turn
+from gambol.cio.limbs import swing
 from gambol.errors import InputError, unknown_name
 from gambol.goals import Behaviour
-from gambol.goals.behaviour import Wish
+from gambol.goals.behaviour import POSTURES, Wish
 from gambol.rotations import Array, from_euler, to_matrix
 
 _PLACES, _SPEEDS, _DIRECTIONS = range(3)
@@ -73,15 +75,20 @@ class Wishes(NamedTuple):
         )
 
 
-def cost(wishes: Wishes, knots: Any) -> Any:
-    """Σ of equation 10 over all wishes for a motion given by its ``knots`` (2 knots, 1 + L, 6)."""
+def missing(wishes: Wishes, knots: Any) -> Any:
+    """What wishes ask for less what a motion given by its ``knots`` (2 knots, 1 + L, 6) has (W, 3), where it counts."""
     values, first = (jnp.einsum("wk,k...->w...", table, knots) for table in wishes.basis[:2])
     turned = jnp.einsum("woij,wj->woi", turn(values[..., 3:]), wishes.vectors)
     places = values[..., :3] + turned
     speeds = first[..., :3] + jnp.cross(spin(values[..., 3:], first[..., 3:]), turned)
     felt = jnp.stack([places, speeds, turned], axis=1)
     found = jnp.einsum("wo,wk,wkoi->wi", wishes.owners, wishes.kinds, felt)
-    return (wishes.weights * (wishes.masks * (found - wishes.values) ** 2).sum(-1)).sum()
+    return wishes.masks * (wishes.values - found)
+
+
+def cost(wishes: Wishes, knots: Any) -> Any:
+    """Σ of equation 10 over all wishes for a motion given by its ``knots`` (2 knots, 1 + L, 6)."""
+    return (wishes.weights * (missing(wishes, knots) ** 2).sum(-1)).sum()
 
 
 def rows_of(behaviour: Behaviour, model: FeatureModel) -> list[Row]:
@@ -100,42 +107,103 @@ def standing(model: FeatureModel, at: float = 1.0, weight: float = 1.0) -> list[
 
     And the soles turned to the ground, which the paper does not mention.
     """
-    features = model.features_of(model.character.pose_qpos("standing"))
-    feet = 1 + np.flatnonzero(model.body.patches.weak[: len(model.limb_names)] == 0)
-    height = features[0, 2] - features[feet, 2].mean()
-    against = np.eye(len(features))[0]
-    against[feet] = -1.0 / len(feet)
-    up = np.array([0.0, 0.0, 1.0])
-    each = np.eye(len(features))
-    soles = [(foot, normal) for foot in feet if (normal := model.body.patches.normals[foot - 1]).any()]
+    feet = _limbs(model, weak=False)
     return [
-        Row(against, _PLACES, np.zeros(3), height * up, np.ones(3), at, weight),
-        Row(each[0], _DIRECTIONS, up, up, np.ones(3), at, weight),
-        *(Row(each[foot], _DIRECTIONS, normal, -up, np.ones(3), at, weight) for foot, normal in soles),
+        _over(model, feet, _standing_height(model, feet), at, weight),
+        _directed(model, 0, _UP, _UP, at, weight),
+        *_soles(model, feet, -_UP, at, weight),
     ]
 
 
+def handstand(model: FeatureModel, at: float = 1.0, weight: float = 1.0) -> list[Row]:
+    """ℓ_handstand: the trunk upside down, above the middle of the hands and as far above each as the arms reach over
+    the head, the feet as far above it as they are below when standing, their soles to the sky.
+    """
+    hands, feet = _limbs(model, weak=True), _limbs(model, weak=False)
+    if not len(hands):
+        raise InputError(f"{model.character.name!r} has no arms", key="quantity")
+    trunk, *each = np.eye(1 + len(model.limb_names))
+    middles = [np.mean([each[limb - 1] for limb in limbs], axis=0) for limbs in (hands, feet)]
+    level, none = 1.0 - _UP, np.zeros(3)
+    return [
+        Row(trunk - middles[0], _PLACES, none, none, level, at, weight),
+        *(
+            Row(trunk - each[hand - 1], _PLACES, none, _overhead(model, hand - 1) * _UP, _UP, at, weight / len(hands))
+            for hand in hands
+        ),
+        _directed(model, 0, _UP, -_UP, at, weight),
+        Row(middles[1] - trunk, _PLACES, none, _standing_height(model, feet) * _UP, np.ones(3), at, weight),
+        *_soles(model, feet, _UP, at, weight),
+    ]
+
+
+_UP = np.array([0.0, 0.0, 1.0])
+_STRETCHED = 0.95
+"""Share of the arms' length at which one stands on the hands."""
+
+
+def _overhead(model: FeatureModel, limb: int) -> float:
+    """How far a limb, nearly stretched, reaches above the trunk's centre, by the ranges of its base joint."""
+    own = jax.tree.map(lambda part: np.asarray(part)[limb], model.body.limbs)
+    directions = np.random.default_rng(0).normal(size=(2000, 3))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    swings = np.asarray(swing(own, directions))
+    allowed = ((swings >= own.swing_low) & (swings <= own.swing_high)).all(axis=1)
+    return float(own.bases[2] + _STRETCHED * own.longest * directions[allowed, 2].max(initial=-1.0))
+
+
+def _limbs(model: FeatureModel, *, weak: bool) -> np.ndarray:
+    """Owners that are hands (weak), or feet."""
+    return 1 + np.flatnonzero(np.asarray(model.body.patches.weak)[: len(model.limb_names)] == weak)
+
+
+def _standing_height(model: FeatureModel, feet: np.ndarray) -> float:
+    """How high the trunk is over the feet in the pose ``standing``."""
+    features = model.features_of(model.character.pose_qpos("standing"))
+    return float(features[0, 2] - features[feet, 2].mean())
+
+
+def _over(model: FeatureModel, limbs: np.ndarray, height: float, at: float, weight: float) -> Row:
+    """The trunk so high above the middle of some end effectors."""
+    against = np.eye(1 + len(model.limb_names))[0]
+    against[limbs] = -1.0 / len(limbs)
+    return Row(against, _PLACES, np.zeros(3), height * _UP, np.ones(3), at, weight)
+
+
+def _directed(model: FeatureModel, owner: int, local: Array, world: Array, at: float, weight: float) -> Row:
+    """A direction of an owner as one of the world."""
+    return Row(np.eye(1 + len(model.limb_names))[owner], _DIRECTIONS, local, world, np.ones(3), at, weight)
+
+
+def _soles(model: FeatureModel, feet: np.ndarray, world: Array, at: float, weight: float) -> list[Row]:
+    """The outward normals of flat soles as a direction of the world."""
+    normals = [(foot, np.asarray(model.body.patches.normals[foot - 1])) for foot in feet]
+    return [_directed(model, foot, normal, world, at, weight) for foot, normal in normals if normal.any()]
+
+
 def _rows(wish: Wish, model: FeatureModel) -> list[Row]:
+    if wish.what in POSTURES:
+        if "standing" not in model.character.poses:
+            raise InputError(f"{model.character.name!r} has no pose named standing", key="quantity")
+        posture = standing if wish.what == "standing" else handstand
+        return posture(model, wish.time, wish.weight)
     owner, offset = _place(model, "com" if wish.feature == "heading" else wish.feature)
     owners = np.eye(1 + len(model.limb_names))[owner]
-    at = 1.0 if wish.at == "end" else wish.at
-    scalar = isinstance(wish.value, float | int)
-    quantity = "heading" if wish.feature == "heading" else wish.quantity
-    if scalar != (quantity in ("height", "heading")):
-        raise InputError(f"{quantity} wants {'three numbers' if scalar else 'a number'}", key="value")
-    if quantity in ("position", "velocity", "height"):
-        value = np.array([0.0, 0.0, wish.value]) if scalar else np.array(wish.value)
-        mask = np.array([0.0, 0.0, 1.0]) if scalar else np.ones(3)
-        kind = _SPEEDS if quantity == "velocity" else _PLACES
-        return [Row(owners, kind, offset, value, mask, at, wish.weight)]
-    if quantity == "heading":
-        angle = np.deg2rad(float(np.asarray(wish.value)))
-        ahead = np.array([np.cos(angle), np.sin(angle), 0.0])
-        return [Row(owners, _DIRECTIONS, np.array([1.0, 0.0, 0.0]), ahead, np.array([1.0, 1.0, 0.0]), at, wish.weight)]
+    given = np.atleast_1d(np.array(wish.value, float))
+    if wish.what in ("position", "velocity", "height"):
+        counted = slice(2, 3) if wish.what == "height" else slice(0, len(given))
+        value, mask = np.zeros((2, 3))
+        value[counted], mask[counted] = given, 1.0
+        kind = _SPEEDS if wish.what == "velocity" else _PLACES
+        return [Row(owners, kind, offset, value, mask, wish.time, wish.weight)]
+    if wish.what == "heading":
+        angle = np.deg2rad(given[0])
+        ahead, level = np.array([np.cos(angle), np.sin(angle), 0.0]), np.array([1.0, 1.0, 0.0])
+        return [Row(owners, _DIRECTIONS, np.array([1.0, 0.0, 0.0]), ahead, level, wish.time, wish.weight)]
     # degrees about x, then y, then z of the world
-    roll, pitch, yaw = np.deg2rad(np.array(wish.value))
+    roll, pitch, yaw = np.deg2rad(given)
     target = to_matrix(from_euler("ZYX", (yaw, pitch, roll)))
-    return [Row(owners, _DIRECTIONS, axis, target @ axis, np.ones(3), at, wish.weight) for axis in np.eye(3)]
+    return [_directed(model, owner, axis, target @ axis, wish.time, wish.weight) for axis in np.eye(3)]
 
 
 def _place(model: FeatureModel, name: str) -> tuple[int, Array]:

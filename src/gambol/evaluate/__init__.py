@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from gambol.evaluate.benchmark import Benchmark, Findings, Request, Table
+from gambol.evaluate.cio.behaviours import behaviours
+from gambol.evaluate.cio.continuation import continuation
 from gambol.evaluate.partwise.baseline import baseline
 from gambol.evaluate.partwise.generalise import generalise
 from gambol.evaluate.partwise.share import share
@@ -21,6 +23,8 @@ BENCHMARKS: dict[str, Benchmark] = {
     "partwise-generalise": Benchmark("partwise MPC, Table 3: other furniture, other bodies", generalise, trials=20),
     "spacetime-search": Benchmark("spacetime windows: how soon a search is as good as the published one", search, 1),
     "spacetime-ablation": Benchmark("spacetime windows: without symmetry, without look-ahead", ablation, trials=3),
+    "cio-behaviours": Benchmark("contact-invariant optimisation: costs, contacts, time", behaviours, trials=1),
+    "cio-continuation": Benchmark("contact-invariant optimisation: without its first stages", continuation, trials=20),
 }
 """Every benchmark by name."""
 

@@ -4,22 +4,55 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from gambol.goals.model import GoalModel, Name, Vec3, Weight
+from gambol.goals.model import GoalModel, Name, Vec2, Vec3, Weight
+
+POSTURES = ("standing", "handstand")
+"""Quantities that are wishes by themselves: no value, no feature."""
+_COUNTS = {
+    "position": ("Vec2", "Vec3"),
+    "height": ("number",),
+    "velocity": ("Vec3",),
+    "orientation": ("Vec3",),
+    "heading": ("number",),
+}
+_WORDS = {"number": "a number", "Vec2": "two numbers", "Vec3": "three numbers"}
 
 
 class Wish(GoalModel):
-    """A feature of the character or of an object that should take a value at a time."""
+    """A feature of the character or of an object that should take a value at a time, or a posture to be in then."""
 
-    feature: Name
+    feature: Name = "com"
     """What is wished about: a landmark, a body, an object, ``com``, ``heading`` …"""
-    quantity: Literal["position", "height", "velocity", "orientation", "heading"] = "position"
-    value: float | Vec3
-    """Metres, metres a second, or degrees for orientation and heading."""
+    quantity: Literal["position", "height", "velocity", "orientation", "heading", "standing", "handstand"] = "position"
+    value: float | Vec2 | Vec3 | None = None
+    """Metres, metres a second, or degrees for orientation and heading; a position of two numbers leaves the height
+    open. Postures have none."""
     at: Literal["end"] | Annotated[float, Field(ge=0.0, le=1.0)] = "end"
     """When, as a fraction of the whole duration."""
     weight: Weight = 1.0
+
+    @property
+    def what(self) -> str:
+        """The quantity, which ``feature: heading`` is by itself."""
+        return "heading" if self.feature == "heading" else self.quantity
+
+    @property
+    def time(self) -> float:
+        """When, as a number."""
+        return 1.0 if self.at == "end" else self.at
+
+    @model_validator(mode="after")
+    def _fitting_value(self) -> Wish:
+        if self.what in POSTURES:
+            if self.value is not None or self.feature != "com":
+                raise ValueError(f"{self.what} is of the whole body: it takes neither feature nor value")
+            return self
+        given = f"Vec{len(self.value)}" if isinstance(self.value, tuple) else "number"
+        if self.value is None or given not in _COUNTS[self.what]:
+            raise ValueError(f"{self.what} wants {' or '.join(_WORDS[kind] for kind in _COUNTS[self.what])} as value")
+        return self
 
 
 class Behaviour(GoalModel):

@@ -1,0 +1,146 @@
+"""How good a solution is, in numbers that mean something: whether contacts are contacts and physics is physics.
+
+Looked at where the cost is felt: several times in each phase, in the middle of the steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gambol.cio import contact, dynamics, limbs, obstacles, wishes
+from gambol.cio.features import FeatureModel
+from gambol.cio.kinematics import frames
+from gambol.cio.problem import Problem, Solution, Timing, knots_of, no_guess
+from gambol.cio.surfaces import clearance, placed
+from gambol.rotations import Array
+
+LARGE = 0.3
+"""A contact variable from which on a patch is said to be in contact: a third of the weight on it leaves 3 % of the
+weight unbalanced by equation 7, below it soon ten times as much."""
+GAP, SLIP = 0.02, 0.05
+"""Metres that a patch in contact may be from the nearest surface, and metres a second that it may move."""
+FORCE, MOMENT = 0.1, 0.1
+"""Of the weight, and of the weight times a metre: what may be left unbalanced at any moment."""
+STRETCH, DEPTH = 0.03, 0.03
+"""Metres that a limb may be too long or too short, and that capsules may overlap (all of them together)."""
+MISS = 0.05
+"""Metres that an end effector of the whole body may be from where its feature is."""
+WISHES = (("place", 0.1, "m"), ("speed", 0.5, "m/s"), ("direction", 0.35, "rad"))
+"""How far from a wish the motion may stay, by its kind."""
+FIRM = 0.5
+"""Weight from which on a wish must be met; lighter ones are preferences."""
+
+
+@dataclass(frozen=True)
+class Residual:
+    """The worst moment of one requirement."""
+
+    term: str
+    value: float
+    bound: float
+    unit: str
+    time: float
+    """Seconds."""
+    who: str = ""
+    """Which patch or limb, where that can be said."""
+
+    @property
+    def share(self) -> float:
+        """Of the bound: above 1 it is not met."""
+        return self.value / self.bound
+
+    def told(self) -> str:
+        """In words."""
+        who = f" of {self.who}" if self.who else ""
+        return f"{self.term}{who} is {self.value:.3g} {self.unit} at {self.time:.2f} s (at most {self.bound:g})"
+
+
+class _Felt(NamedTuple):
+    """What is looked at, over the samples."""
+
+    gaps: Any
+    """(T, P) metres from the skin to the nearest surface, either way."""
+    speeds: Any
+    """(T, P) m/s."""
+    residual: Any
+    """(T, 6)"""
+    stretch: Any
+    """(T, L) metres."""
+    depth: Any
+    """(T,) metres."""
+    missing: Any
+    """(W,) of each wish, in its unit."""
+
+
+@jax.jit
+def _felt(problem: Problem, solution: Solution) -> _Felt:
+    body, patches = problem.body, problem.body.patches
+    knots = knots_of(problem, solution)
+    moving = frames(problem.basis, knots)
+    chains, moving = limbs.with_middles(body.limbs, moving)
+    touch = contact.touching(body, moving, problem.surfaces)
+    contacts = solution.contacts[problem.phases]
+    given = contacts, problem.weights["friction"], problem.grabs, no_guess(problem).forces
+    forces = dynamics.contact_forces(body, moving, touch, *given)
+    radii = patches.radii[body.contacts.patches]
+    centres = touch.points + radii[:, None] * touch.normals
+    solids = placed(problem.surfaces, moving.positions, moving.turns)
+    gaps = clearance(solids, centres[:, :, None]).min((-1, -2)) - radii
+    long, short = chains.lengths - body.limbs.longest, body.limbs.shortest - chains.lengths
+    return _Felt(
+        jnp.abs(gaps),
+        jnp.linalg.norm(touch.velocities, axis=-1),
+        forces.residual,
+        jnp.maximum(jnp.maximum(long, short), 0.0),
+        obstacles.deepest(body, moving, chains, problem.surfaces),
+        jnp.linalg.norm(wishes.missing(problem.wished, knots), axis=-1),
+    )
+
+
+def residuals(model: FeatureModel, problem: Problem, timing: Timing, solution: Solution) -> list[Residual]:
+    """Every requirement at its worst moment, the one that is farthest from being met first."""
+    with jax.enable_x64(True):
+        felt = _Felt(*(np.asarray(part) for part in _felt(problem, solution)))
+    holding = np.asarray(solution.contacts)[np.asarray(problem.phases)] >= LARGE
+    times = np.linspace(0.5, len(holding) - 0.5, len(holding)) * timing.dt
+    patches, nobody = model.patch_names, ("",)
+    found = [
+        _worst("gap", np.where(holding, felt.gaps, 0.0), GAP, "m", times, patches),
+        _worst("slip", np.where(holding, felt.speeds, 0.0), SLIP, "m/s", times, patches),
+        _worst("force", np.linalg.norm(felt.residual[:, :3], axis=1), FORCE, "weights", times, nobody),
+        _worst("moment", np.linalg.norm(felt.residual[:, 3:], axis=1), MOMENT, "weights times a metre", times, nobody),
+        _worst("stretch", felt.stretch, STRETCH, "m", times, model.limb_names),
+        _worst("depth", felt.depth, DEPTH, "m", times, nobody),
+    ]
+    wished = problem.wished
+    # the spline that passes the knots on time, at a second a second, tells when wishes count
+    on_time = np.concatenate(
+        [np.linspace(0.0, timing.spacing * (timing.knots - 1), timing.knots), np.ones(timing.knots)]
+    )
+    at = np.asarray(wished.basis.values) @ on_time
+    for kind, (name, bound, unit) in enumerate(WISHES):
+        counted = felt.missing * np.asarray(wished.kinds)[:, kind] * (np.asarray(wished.weights) >= FIRM)
+        found.append(_worst(f"wished {name}", counted, bound, unit, at, nobody))
+    return by_share(found)
+
+
+def by_share(found: Iterable[Residual]) -> list[Residual]:
+    """The one farthest from being met first."""
+    return sorted(found, key=lambda each: -each.share)
+
+
+def miss(model: FeatureModel, misses: Array, dt: float) -> Residual:
+    """The worst miss of the body, given all of them (T, L) at steps of ``dt`` seconds."""
+    return _worst("miss", misses, MISS, "m", np.linspace(0.0, dt * (len(misses) - 1), len(misses)), model.effectors)
+
+
+def _worst(term: str, values: Array, bound: float, unit: str, times: Array, names: Sequence[str]) -> Residual:
+    values = values.reshape(len(times), -1)
+    row, column = divmod(int(np.argmax(values)), values.shape[1])
+    return Residual(term, float(values[row, column]), bound, unit, float(times[row]), names[column])

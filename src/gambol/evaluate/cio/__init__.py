@@ -1,0 +1,1 @@
+"""Benchmarks of contact-invariant optimisation."""
