@@ -210,10 +210,16 @@ def test_the_verb_writes_a_task_and_tells_its_keyframes(monkeypatch, capsys, tmp
     assert [entry["name"] for entry in told] == [keyframe.name for keyframe in load_task("sit.yaml").keyframes or ()]
     assert run("sit.npz", "belly.yaml", "--character", "big-belly", "--at", "2.2")[0] == 0
     assert len(load_task("belly.yaml").keyframes or ()) == 1
-    for wrong in (["sit.npz", "x.npz"], ["none.npz"], ["sit.npz", "--at", "9"], ["sit.npz", "--scene", "sofa"]):
+    for wrong, why in (
+        (["sit.npz", "x.npz"], "task files end in .yaml"),
+        (["none.npz"], "none.npz"),
+        (["sit.npz"], "is already there"),
+        (["sit.npz", "x.yaml", "--at", "9"], "9 s is not within"),
+        (["sit.npz", "x.yaml", "--scene", "sofa"], "sofa"),
+    ):
         code, _, err = run(*wrong)
         assert code == 2
-        assert "error:" in err
+        assert why in err
 
 
 @pytest.mark.skipif(not ARCHIVE.exists(), reason="the motion capture archive is not here")

@@ -1,6 +1,6 @@
 """How good a solution is, in numbers that mean something: whether contacts are contacts and physics is physics.
 
-Looked at where the cost is felt: several times in each phase, in the middle of the steps.
+Looked at where the cost is felt: several times in each phase, both its ends included.
 """
 
 from __future__ import annotations
@@ -16,13 +16,11 @@ import numpy as np
 from gambol.cio import contact, dynamics, limbs, obstacles, wishes
 from gambol.cio.features import FeatureModel
 from gambol.cio.kinematics import frames
+from gambol.cio.optimise import CONTACT
 from gambol.cio.problem import Problem, Solution, Timing, knots_of, no_guess
 from gambol.cio.surfaces import clearance, placed
 from gambol.rotations import Array
 
-LARGE = 0.3
-"""A contact variable from which on a patch is said to be in contact: a third of the weight on it leaves 3 % of the
-weight unbalanced by equation 7, below it soon ten times as much."""
 GAP, SLIP = 0.02, 0.05
 """Metres that a patch in contact may be from the nearest surface, and metres a second that it may move."""
 FORCE, MOMENT = 0.1, 0.1
@@ -107,8 +105,8 @@ def residuals(model: FeatureModel, problem: Problem, timing: Timing, solution: S
     """Every requirement at its worst moment, the one that is farthest from being met first."""
     with jax.enable_x64(True):
         felt = _Felt(*(np.asarray(part) for part in _felt(problem, solution)))
-    holding = np.asarray(solution.contacts)[np.asarray(problem.phases)] >= LARGE
-    times = np.linspace(0.5, len(holding) - 0.5, len(holding)) * timing.dt
+    holding = np.asarray(solution.contacts)[np.asarray(problem.phases)] >= CONTACT
+    times = timing.samples
     patches, nobody = model.patch_names, ("",)
     found = [
         _worst("gap", np.where(holding, felt.gaps, 0.0), GAP, "m", times, patches),

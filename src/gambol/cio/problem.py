@@ -112,8 +112,14 @@ class Timing:
 
     @property
     def dt(self) -> float:
-        """Seconds between samples."""
+        """Seconds that a sample stands for."""
         return self.phase_duration / self.samples_per_phase
+
+    @property
+    def samples(self) -> Array:
+        """Seconds at which costs are felt; both ends of every phase are, where feet touch down and leave."""
+        share = np.linspace(1e-6, 1.0 - 1e-6, self.samples_per_phase)
+        return (np.arange(self.phases)[:, None] + share).ravel() * self.phase_duration
 
 
 def make_problem(
@@ -131,15 +137,12 @@ def make_problem(
     ``grabbing`` names patches, ``burdens`` (N,) are 1 unless given.
     """
     count = timing.phases * timing.samples_per_phase
-    # samples reach both ends of every phase, where feet touch down and leave: unseen there, they would slip
-    share = np.linspace(1e-6, 1.0 - 1e-6, timing.samples_per_phase)
-    times = (np.arange(timing.phases)[:, None] + share).ravel() * timing.phase_duration
     path_times = np.linspace(0.0, timing.phases * timing.phase_duration, count * settings.path_samples + 1)
     return Problem(
         model.body,
         surfaces,
         wishes.Wishes.of(rows, timing.knots, timing.spacing),
-        Basis.at(times, timing.knots, timing.spacing),
+        Basis.at(timing.samples, timing.knots, timing.spacing),
         Basis.at(path_times, timing.knots, timing.spacing),
         start,
         np.repeat(np.arange(timing.phases), timing.samples_per_phase),

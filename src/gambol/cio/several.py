@@ -5,25 +5,22 @@ One seed after the other: searches of L-BFGS take different steps, so there is n
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from gambol.cio.judging import LARGE
-from gambol.cio.settings import Settings
-from gambol.cio.solving import solved
-from gambol.goals import Task
-from gambol.results import ProgressListener, Result, Status, silent
+from gambol.cio.optimise import CONTACT
+from gambol.results import Result, Status
 
 Pattern = tuple[tuple[str, ...], ...]
 
 
-def several(task: Task, settings: Settings, seeds: Iterable[int], progress: ProgressListener = silent) -> list[Result]:
-    """What the seeds find, one result for each pattern of contacts: those that converged first, then by cost.
+def several(solve: Callable[[int], Result], seeds: Iterable[int]) -> list[Result]:
+    """What ``solve`` finds for the seeds, one result for each pattern of contacts: successes first, then by cost.
 
     An interruption ends the search; what was found before is kept.
     """
     found: dict[Pattern, Result] = {}
     for seed in seeds:
-        result = solved(task, settings, seed, progress)
+        result = solve(seed)
         if result.report.status is Status.INTERRUPTED:
             break
         kept = found.get(pattern := contact_pattern(result))
@@ -35,7 +32,7 @@ def several(task: Task, settings: Settings, seeds: Iterable[int], progress: Prog
 def contact_pattern(result: Result) -> Pattern:
     """The patches in contact, phase by phase; phases in which nothing changes count once."""
     rows = [
-        tuple(name for name, contact in row.items() if name != "phase" and contact >= LARGE)
+        tuple(name for name, contact in row.items() if name != "phase" and contact >= CONTACT)
         for row in result.report.figures["contacts"]
     ]
     return tuple(row for k, row in enumerate(rows) if k == 0 or row != rows[k - 1])

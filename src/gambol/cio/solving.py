@@ -10,15 +10,15 @@ from typing import Any
 import jax
 import numpy as np
 
-from gambol.cio.judging import LARGE, Residual, by_share, miss, residuals
+from gambol.cio.judging import Residual, by_share, miss, residuals
 from gambol.cio.kinematics import Basis, frames
 from gambol.cio.method import NAME
-from gambol.cio.optimise import Outcome, optimise
+from gambol.cio.optimise import CONTACT, Outcome, optimise
 from gambol.cio.preparing import Prepared
 from gambol.cio.problem import STAGES, Problem, Solution, Timing, at_rest, knots_of
 from gambol.cio.settings import Settings
 from gambol.cio.skeleton import Embodied, embodied
-from gambol.goals import Behaviour, Task
+from gambol.goals import Task
 from gambol.motion import Motion, Source
 from gambol.results import Progress, ProgressListener, Report, Result, Status
 from gambol.rotations import Array
@@ -26,9 +26,6 @@ from gambol.rotations import Array
 _FRAME = 0.02
 """Seconds between the frames of a motion, or a little less or more so that phases end on frames."""
 _STAGES = ("wishful thinking", "cautious physics", "refinement", "insistence")
-AUTO_PHASES = (4, 6, 8, 10, 14, 20)
-"""What is tried for ``phases: auto``, in this order, until contacts and physics are as they must be. The paper found
-that too few phases end in impossible leaps, and that more than are needed do no harm."""
 
 
 _compiled_frames = jax.jit(frames)
@@ -41,17 +38,22 @@ class Found:
     problem: Problem
     timing: Timing
     outcome: Outcome
+    motion: Motion
+    """Of the whole body."""
     residuals: Sequence[Residual]
     """The one farthest from being met first."""
+
+    @staticmethod
+    def of(prepared: Prepared, problem: Problem, timing: Timing, outcome: Outcome) -> Found:
+        """A solution, performed and judged."""
+        motion, body = motion_of(prepared, problem, timing, outcome.solution)
+        worst = residuals(prepared.model, problem, timing, outcome.solution)
+        return Found(problem, timing, outcome, motion, by_share([*worst, miss(prepared.model, body.misses, motion.dt)]))
 
     @property
     def converged(self) -> bool:
         """Whether contacts are contacts and physics is physics."""
         return self.residuals[0].share <= 1.0
-
-    def and_also(self, residual: Residual) -> Found:
-        """The same with one more requirement."""
-        return replace(self, residuals=by_share([*self.residuals, residual]))
 
     @property
     def order(self) -> tuple[bool, float]:
@@ -73,29 +75,25 @@ def solved(task: Task, settings: Settings, seed: int, progress: ProgressListener
     except KeyboardInterrupt:
         interrupted = True
     best = min(tried, key=lambda found: found.order) if tried else _untouched(prepared, settings)
-    motion, body = motion_of(prepared, best)
-    best = best.and_also(miss(prepared.model, body.misses, motion.dt))
     finished = Status.SUCCESS if best.converged else Status.FAILED
     status = Status.INTERRUPTED if interrupted else finished
-    figures = figures_of(prepared, best, settings)
-    motion = replace(motion, source=Source.now(method=NAME, task=task.name, seed=seed, figures=figures))
+    figures = figures_of(prepared, best, settings, sum(found.outcome.seconds for found in tried))
+    motion = replace(best.motion, source=Source.now(method=NAME, task=task.name, seed=seed, figures=figures))
     wall = time.perf_counter() - began
     return Result(motion, Report(status, task.name, NAME, seed, figures, motion.duration, wall, _advice(status, best)))
 
 
 def search(prepared: Prepared, settings: Settings, seed: int, progress: ProgressListener) -> Iterator[Found]:
     """Solutions as they are found: from every beginning, for every number of phases until one converges."""
-    counts, firsts = phase_counts(prepared.behaviour), settings.first_contacts
+    counts, firsts = prepared.phase_counts, settings.first_contacts
     parts = len(counts) * len(firsts)
     for k, phases in enumerate(counts):
         problem, timing = prepared.problem(phases, settings)
         converged = False
         for i, first in enumerate(firsts):
-            alone = settings.model_copy(update={"first_contacts": (first,)})
             budgets = (*settings.iterations, settings.insistence)
             told = _listener(progress, phases, budgets, k * len(firsts) + i, parts)
-            outcome = optimise(problem, timing, alone, seed, told)
-            found = Found(problem, timing, outcome, residuals(prepared.model, problem, timing, outcome.solution))
+            found = Found.of(prepared, problem, timing, optimise(problem, timing, settings, first, seed, told))
             converged = converged or found.converged
             yield found
         if converged:
@@ -115,20 +113,14 @@ def _listener(
     return told
 
 
-def phase_counts(behaviour: Behaviour) -> tuple[int, ...]:
-    """The numbers of phases to try."""
-    return AUTO_PHASES if behaviour.phases == "auto" else (behaviour.phases,)
-
-
-def motion_of(prepared: Prepared, found: Found) -> tuple[Motion, Embodied]:
+def motion_of(prepared: Prepared, problem: Problem, timing: Timing, solution: Solution) -> tuple[Motion, Embodied]:
     """The body's motion for a solution."""
-    timing, solution = found.timing, found.outcome.solution
     per_phase = max(round(timing.phase_duration / _FRAME), 1)
     count = timing.phases * per_phase + 1
     dt = timing.phase_duration / per_phase
     with jax.enable_x64(True):
         basis = Basis.at(np.linspace(0.0, timing.phases * timing.phase_duration, count), timing.knots, timing.spacing)
-        moving = _compiled_frames(basis, knots_of(found.problem, solution))
+        moving = _compiled_frames(basis, knots_of(problem, solution))
         phase = np.minimum(np.arange(count) // per_phase, timing.phases - 1)
         holding = _holding(prepared, solution)[phase]
         scene = prepared.task.world
@@ -143,30 +135,34 @@ def _holding(prepared: Prepared, solution: Solution) -> np.ndarray:
     """Which end effectors, then which middle joints of limbs, are in contact in each phase (K, 2 L)."""
     body, limbs = prepared.model.body, len(prepared.model.limb_names)
     owners = np.asarray(body.patches.owners)[np.asarray(body.contacts.patches)]
-    large = np.asarray(solution.contacts) >= LARGE
+    large = np.asarray(solution.contacts) >= CONTACT
     return np.stack([large[:, owners == owner].any(axis=1) for owner in range(1, 1 + 2 * limbs)], axis=1)
 
 
-def figures_of(prepared: Prepared, found: Found, settings: Settings) -> dict[str, Any]:
-    """What a report says about a solution."""
+def figures_of(prepared: Prepared, found: Found, settings: Settings, seconds: float) -> dict[str, Any]:
+    """What a report says about a solution, and about the ``seconds`` of all that was tried."""
     outcome, timing = found.outcome, found.timing
     costs = {name: float(f"{cost:.3g}") for name, cost in outcome.costs.items() if name != "hint"}
-    weights = {name: max(getattr(settings, name), 1e-12) for name in ("physics", "contact")}
     return {
         "phases": timing.phases,
-        "L_Physics": float(f"{outcome.costs['physics'] / weights['physics']:.3g}"),
-        "L_CI": float(f"{outcome.costs['contact'] / weights['contact']:.3g}"),
+        "L_Physics": _unweighted(outcome.costs["physics"], settings.physics),
+        "L_CI": _unweighted(outcome.costs["contact"], settings.contact),
         "costs": costs,
         "iterations": list(outcome.iterations),
-        "optimising_seconds": round(outcome.seconds, 1),
+        "optimising_seconds": round(seconds, 1),
         "worst": {each.term: f"{each.value:.2g} {each.unit}" for each in found.residuals},
         "contacts": _contact_table(prepared, timing, np.asarray(outcome.solution.contacts)),
     }
 
 
+def _unweighted(cost: float, weight: float) -> float | None:
+    """A cost by itself; without a weight it was not measured."""
+    return float(f"{cost / weight:.3g}") if weight else None
+
+
 def _contact_table(prepared: Prepared, timing: Timing, contacts: Array) -> list[dict[str, Any]]:
     """A row of contact variables for every phase, without the patches that are never in contact."""
-    used = [(k, name) for k, name in enumerate(prepared.model.patch_names) if contacts[:, k].max() >= LARGE]
+    used = [(k, name) for k, name in enumerate(prepared.model.patch_names) if contacts[:, k].max() >= CONTACT]
     return [
         {
             "phase": f"{k * timing.phase_duration:g}-{(k + 1) * timing.phase_duration:g} s",
@@ -178,11 +174,10 @@ def _contact_table(prepared: Prepared, timing: Timing, contacts: Array) -> list[
 
 def _untouched(prepared: Prepared, settings: Settings) -> Found:
     """The start held: what there is before anything was found."""
-    problem, timing = prepared.problem(phase_counts(prepared.behaviour)[0], settings)
+    problem, timing = prepared.problem(prepared.phase_counts[0], settings)
     solution: Solution = at_rest(problem, timing, settings.first_contacts[0])
     costs: dict[str, float] = {"contact": np.nan, "physics": np.nan, "hint": np.nan}
-    outcome = Outcome(solution, costs, (0,) * len(STAGES), 0, 0.0)
-    return Found(problem, timing, outcome, residuals(prepared.model, problem, timing, solution))
+    return Found.of(prepared, problem, timing, Outcome(solution, costs, (0,) * len(STAGES), 0.0))
 
 
 def _advice(status: Status, found: Found) -> str:

@@ -60,14 +60,16 @@ class Surfaces(NamedTuple):
 
     @staticmethod
     def of(scene: Scene) -> Surfaces:
-        """The floor and everything fixed that consists of boxes; what moves by itself is left out."""
+        """The floor and everything fixed, which must consist of boxes; markers are left out."""
         if not scene.terrain.is_flat:
             hint = "contact-invariant optimisation knows flat ground and furniture made of boxes"
             raise InputError(f"{scene.terrain.shape!r} ground is a height field", key="scene.floor.shape", hint=hint)
         boxes = []
         for name, thing in scene.objects.items():
-            if isinstance(thing, Movable) or name in scene.targets:
+            if name in scene.targets:
                 continue
+            if isinstance(thing, Movable):
+                raise InputError("things that can be moved are not supported yet", key=f"scene.{name}")
             place = np.array([*thing.at, thing.elevation()])
             for solid in thing.solids():
                 if solid.shape != "box":

@@ -53,6 +53,8 @@ def keyframes(
     wanted = Path(f"{source.stem}.yaml") if target is None else target
     if wanted.suffix not in (".yaml", ".yml"):
         raise InputError("task files end in .yaml", file=wanted)
+    if target is None and wanted.exists():
+        raise InputError("is already there", file=wanted, hint="name the task file to replace it")
     refuse_unwritable(wanted)
     performer = None if character is None else build(character)
     choice = _choice(at=tuple(at or ()), every=every, contacts_only=contacts_only)

@@ -21,10 +21,10 @@ _WORDS = {"number": "a number", "Vec2": "two numbers", "Vec3": "three numbers"}
 
 
 class Wish(GoalModel):
-    """A feature of the character or of an object that should take a value at a time, or a posture to be in then."""
+    """A feature of the character that should take a value at a time, or a posture to be in then."""
 
     feature: Name = "com"
-    """What is wished about: a landmark, a body, an object, ``com``, ``heading`` …"""
+    """What is wished about: a landmark or body of the trunk or of an end effector, ``com``, ``heading``."""
     quantity: Literal["position", "height", "velocity", "orientation", "heading", "standing", "handstand"] = "position"
     value: float | Vec2 | Vec3 | None = None
     """Metres, metres a second, or degrees for orientation and heading; a position of two numbers leaves the height
@@ -60,10 +60,10 @@ class Behaviour(GoalModel):
 
     wishes: Annotated[tuple[Wish, ...], Field(min_length=1, max_length=200)]
     phases: Annotated[int, Field(ge=1, le=100)] | Literal["auto"] = "auto"
-    """How many times contacts may change."""
+    """How many stretches of time there are in which contacts stay as they are."""
     phase_duration: Annotated[float, Field(gt=0.0, le=10.0)] = 0.5
     """Seconds."""
     grabbing: tuple[Name, ...] = ()
-    """End effectors that hold on instead of only pushing."""
+    """Patches that hold on instead of only pushing."""
     load_share: dict[Name, Annotated[float, Field(ge=0.0, le=1.0)]] = Field(default_factory=dict)
     """Share of the work by character, where several work together."""

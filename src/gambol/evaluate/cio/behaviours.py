@@ -40,7 +40,7 @@ def conditions() -> list[Condition]:
 
 
 def behaviours(request: Request) -> Findings:
-    """A row for each behaviour, means over seeds."""
+    """A row for each behaviour, over seeds."""
     chosen = wanted(conditions(), request)
     rows = [
         {"behaviour": condition.task, **row_of(ended), "paper s": SECONDS_IN_PAPER}
@@ -53,7 +53,7 @@ def behaviours(request: Request) -> Findings:
 
 
 def row_of(ended: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Columns of a table; the worst residuals are those of the first seed."""
+    """Columns of a table: means, all the time it took, and what is worst with the first seed."""
     return {
         "trials": len(ended),
         "success %": round(100 * sum(outcome["succeeded"] for outcome in ended) / len(ended), 1),
