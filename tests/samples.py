@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pytest
 
 from gambol.characters import build
 from gambol.motion import Motion
 from gambol.rotations import from_rotation_vector, multiply
 from gambol.scenes import Scene, parse_objects, place
+
+ARCHIVE = Path(__file__).parents[2] / "shared" / "data" / "cmu_30fps.npz"
+"""Motion capture that does not come with gambol."""
+needs_archive = pytest.mark.skipif(not ARCHIVE.exists(), reason="the motion capture archive is not here")
 
 ROBOT = """<mujoco>
   <worldbody>

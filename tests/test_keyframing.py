@@ -23,8 +23,8 @@ from gambol.motion.phases import Touching
 from gambol.motion.settling import settled
 from gambol.partwise.progress import KeyframeProgress
 from gambol.scenes import Placement, Scene, parse_objects, place
+from samples import ARCHIVE, needs_archive
 
-ARCHIVE = Path(__file__).parents[2] / "shared" / "data" / "cmu_30fps.npz"
 DT = 1 / 30
 
 
@@ -222,7 +222,7 @@ def test_the_verb_writes_a_task_and_tells_its_keyframes(monkeypatch, capsys, tmp
         assert why in err
 
 
-@pytest.mark.skipif(not ARCHIVE.exists(), reason="the motion capture archive is not here")
+@needs_archive
 def test_mocap_that_sinks_and_floats_has_its_contacts() -> None:
     found = stills(importer(ARCHIVE, "140_01"), build("humanoid"))
     assert found[0].keyframe.style == "lying"

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -16,8 +15,8 @@ from gambol.motion.metrics import measure
 from gambol.motion.retarget import Goals, clearance, direction_errors, follow, retarget
 from gambol.rotations import from_yaw, multiply, to_matrix
 from gambol.scenes import Scene, parse_objects, place
+from samples import ARCHIVE, needs_archive
 
-ARCHIVE = Path(__file__).parents[2] / "shared" / "data" / "cmu_30fps.npz"
 ARM_RAISED = {
     "humanoid": Pose({"right_shoulder1": -0.9, "right_shoulder2": 0.9, "right_elbow": -0.3, "abdomen_z": 0.4}),
     "athlete": Pose(
@@ -198,7 +197,7 @@ def test_a_body_need_not_have_its_root_in_the_pelvis_nor_be_called_the_same() ->
     assert direction_errors(motion, retarget(motion, renamed)).mean() < 1.0
 
 
-@pytest.mark.skipif(not ARCHIVE.exists(), reason="the motion capture archive is not here")
+@needs_archive
 @pytest.mark.parametrize(("target", "degrees"), [("athlete", 4.0), ("humanoid", 8.0), ("mocap-humanoid", 1.0)])
 def test_a_captured_walk_stays_a_walk(target: str, degrees: float) -> None:
     walk = archive.read(ARCHIVE, "02_01", ground=True)

@@ -20,10 +20,7 @@ from gambol.motion.motion import Motion
 from gambol.motion.skeletal import grounded, rig_motion, skeletal_clip, skeleton_of
 from gambol.rotations import from_axis_angle, from_rotation_vector, multiply, normalise
 from gambol.scenes import Scene
-
-SHARED = Path(__file__).parents[2] / "shared"
-ARCHIVE = SHARED / "data" / "cmu_30fps.npz"
-needs_archive = pytest.mark.skipif(not ARCHIVE.exists(), reason="the motion capture archive is not here")
+from samples import ARCHIVE, needs_archive
 
 BONES = {
     # role: parent, offset on the left side in metres

@@ -34,6 +34,11 @@ def normalise(quat: ArrayLike) -> Array:
     return np.where(norm > 1e-12, quat / np.maximum(norm, 1e-12), IDENTITY)
 
 
+def unit(vector: Array) -> Array:
+    """A vector (n,) of length one in the same direction; a zero vector stays one."""
+    return vector / max(float(np.linalg.norm(vector)), 1e-12)
+
+
 def multiply(left: ArrayLike, right: ArrayLike) -> Array:
     """The product ``left · right``: first ``right``, then ``left``."""
     left, right = np.asarray(left, float), np.asarray(right, float)

@@ -81,6 +81,11 @@ class Character:
         """Kilograms."""
         return float(self.model.body_subtreemass[0])
 
+    @property
+    def size(self) -> float:
+        """Metres: how large it is."""
+        return float(self.model.stat.extent)
+
     @cached_property
     def bodies(self) -> tuple[str, ...]:
         """Names of all bodies, parents first."""

@@ -10,7 +10,7 @@ from gambol.characters.blueprint import Geom, Vec3
 from gambol.characters.hinges import bone_direction
 from gambol.characters.tables import OTHER, SEGMENTS, Anatomy
 from gambol.errors import InputError
-from gambol.rotations import Array
+from gambol.rotations import Array, unit
 
 _DENSITY = 1000.0
 _BODY_MASS_INDEX = 22.5
@@ -59,13 +59,13 @@ def soles_of(anatomy: Anatomy) -> dict[int, Sole]:
         above = soles.get(parent)
         radius = SEGMENTS[role].radius * stature
         if above is not None:
-            up, forward = above.up, _unit(above.front - above.back)
+            up, forward = above.up, unit(above.front - above.back)
         else:
-            shin = _unit(skeleton.offsets[joint])
+            shin = unit(skeleton.offsets[joint])
             up = -shin if 0 < -shin[2] < _SPLAYED else np.array([0.0, 0.0, 1.0])
             toe = bone_direction(anatomy, joint) if len(skeleton.bone_ends(joint)) else np.array([1.0, 0.0, 0.0])
             level = toe - (toe @ up) * up
-            forward = _unit(level) if np.linalg.norm(level) > 0.2 else np.array([1.0, 0.0, 0.0])
+            forward = unit(level) if np.linalg.norm(level) > 0.2 else np.array([1.0, 0.0, 0.0])
         ends = skeleton.bone_ends(joint)
         reach = max((float(end @ forward) for end in ends), default=0.0)
         reach = reach if reach > 0.01 * stature else SEGMENTS[role].tip * stature
@@ -175,10 +175,6 @@ def centre(solids: tuple[Geom, ...]) -> Array:
 def lowest(solids: tuple[Geom, ...]) -> float:
     """The height of the lowest point of a link's solids in its own axes."""
     return min(min(g.start[2], g.start[2] if g.end is None else g.end[2]) - g.size[0] for g in solids)
-
-
-def _unit(vector: Array) -> Array:
-    return vector / max(float(np.linalg.norm(vector)), 1e-12)
 
 
 def vec3(vector: Array) -> Vec3:

@@ -15,7 +15,8 @@ import numpy as np
 from gambol.characters import Character
 from gambol.characters.hinges import hinge_angles
 from gambol.cio.features import FeatureModel, posed
-from gambol.rotations import Array, from_matrix
+from gambol.cio.reach import jointed_bodies
+from gambol.rotations import Array, from_matrix, unit
 
 _BENT = 0.1
 """Sine of the angle between two links from which on the side is clear to which they are bent."""
@@ -92,8 +93,8 @@ class LimbHinges:
         """The hinges of a limb of a feature model."""
         character = model.character
         physics = character.model
-        bodies = [body for body in character.parts[model.limb_names[limb]] if physics.body(body).jntnum[0] > 0][:3]
-        groups = tuple(HingeGroup.of(physics, body) for body in bodies)
+        bodies = jointed_bodies(physics, character.parts[model.limb_names[limb]])
+        groups = tuple(HingeGroup.of(physics, body) for body in bodies[:3])
         seen = [_links(model, limb, groups, state) for state in _bent_ways(character, groups[1])]
         _, links = next((each for each in seen if each[0] > _BENT), seen[-1])
         return LimbHinges(groups, links)
@@ -107,7 +108,7 @@ def _links(
     base, middle = (data.xanchor[model.character.model.body_jntadr[group.body]] for group in groups[:2])
     effector = data.body(model.effectors[limb])
     end = effector.xpos + effector.xmat.reshape(3, 3) @ (model.effector_offsets[limb] + model.body.limbs.ends[limb])
-    ways = _unit(middle - base), _unit(end - middle)
+    ways = unit(middle - base), unit(end - middle)
     normal = np.cross(*ways)
     upper, lower = (
         frame(way, normal) @ data.xmat[group.body].reshape(3, 3) for way, group in zip(ways, groups[:2], strict=True)
@@ -117,8 +118,8 @@ def _links(
 
 def frame(along: Array, normal: Array) -> Array:
     """Rows (3, 3): a unit vector ``along``, one next to ``normal`` at right angles to it, and across both."""
-    first = _unit(along)
-    second = _unit(normal - (normal @ first) * first)
+    first = unit(along)
+    second = unit(normal - (normal @ first) * first)
     return np.stack([first, second, np.cross(first, second)])
 
 
@@ -127,7 +128,3 @@ def _bent_ways(character: Character, middle: HingeGroup) -> list[Array]:
     half = character.pose_qpos("zero")
     half[middle.places] = (middle.low + middle.high) / 2
     return [half, character.pose_qpos("standing")] if "standing" in character.poses else [half]
-
-
-def _unit(vector: Array) -> Array:
-    return vector / max(float(np.linalg.norm(vector)), 1e-9)

@@ -12,7 +12,7 @@ import numpy as np
 from gambol.characters import Character, Patch
 from gambol.cio.limbs import Limbs, chains, swing
 from gambol.errors import InputError
-from gambol.rotations import Array
+from gambol.rotations import Array, unit
 
 _TRIES = 600
 _INNER = 2.0
@@ -43,7 +43,7 @@ class Reach:
 def reach_of(character: Character, bodies: Sequence[str], patch: Patch, centre: Array) -> Reach:
     """The reach of the limb made of ``bodies`` that ends in ``patch``; ``centre`` is the trunk's in the zero pose."""
     model = character.model
-    jointed = [name for name in bodies if model.body(name).jntnum[0] > 0]
+    jointed = jointed_bodies(model, bodies)
     if len(jointed) < 2:
         raise InputError(f"a limb of {character.name!r} has fewer than two links with joints", key="character")
     origin, normal, axis, half_sizes, radius = patch_shape(model, patch)
@@ -72,6 +72,11 @@ def reach_of(character: Character, bodies: Sequence[str], patch: Patch, centre: 
     return Reach(limb, patch.body, jointed[1], origin, normal, axis, half_sizes, radius)
 
 
+def jointed_bodies(model: mujoco.MjModel, bodies: Sequence[str]) -> list[str]:
+    """Those of a limb's bodies that begin at a joint: its upper link, its lower link, its end effector …"""
+    return [name for name in bodies if model.body(name).jntnum[0] > 0]
+
+
 def _ranges(points: Array, turns: Array, radii: list[float], *, bounded: bool) -> Limbs:
     """The limb whose base, middle, end and tip (tries, 4, 3) and effector ``turns`` (tries, 3, 3) were seen."""
     base, middle, end, tip = points.swapaxes(0, 1)
@@ -81,14 +86,14 @@ def _ranges(points: Array, turns: Array, radii: list[float], *, bounded: bool) -
     away = end - base
     lengths = np.linalg.norm(away, axis=-1)
     directions = away / lengths[:, None]
-    rest = _unit(directions.mean(0))
+    rest = unit(directions.mean(0))
     out = middle - base - ((middle - base) * directions).sum(-1, keepdims=True) * directions
     # every try's middle joint is brought to the middle direction, where they can be averaged
     closeness = np.maximum(1 + directions @ rest, 0.05)[:, None]
     back = out - (out @ rest)[:, None] / closeness * (rest + directions)
     one_sided = np.linalg.norm(back.mean(0)) > 0.5 * np.linalg.norm(back, axis=1).mean()
     pole = back.mean(0) if one_sided else back[0]
-    pole = _unit(pole - (pole @ rest) * rest)
+    pole = unit(pole - (pole @ rest) * rest)
     upper, lower = (float(np.linalg.norm(a - b, axis=-1).mean()) for a, b in ((middle, base), (end, middle)))
     limb = Limbs(
         trunks=np.array(0),
@@ -183,7 +188,3 @@ def _hangs_on(model: mujoco.MjModel, body: str, ancestor: str) -> bool:
     while index > wanted:
         index = model.body_parentid[index]
     return bool(index == wanted)
-
-
-def _unit(vector: Array) -> Array:
-    return np.asarray(vector, float) / max(float(np.linalg.norm(vector)), 1e-9)

@@ -59,7 +59,7 @@ def embodied(model: FeatureModel, frames: Frames, start: Array, straight_after: 
         ways = np.stack([found.middles[t] - found.bases[t], found.ends[t] - found.middles[t]])
         _bend_limbs(model, data, hinges, qpos[t], qpos[t - 1] if t else start, ways, normals[t], turns[t, 1:])
     qpos[0] = start
-    qpos = fitted(model.character.model, qpos, _marks(model, qpos, frames, found, holding))
+    qpos = fitted(model.character.model, qpos, _marks(model, hinges, qpos, frames, found, holding))
     return Embodied(qpos, _misses(model, qpos, positions))
 
 
@@ -115,35 +115,29 @@ def _bend_limbs(
             state[group.places] = group.angles(data.xmat[group.body].reshape(3, 3).T @ wanted, before[group.places])
 
 
-def _marks(model: FeatureModel, qpos: Array, frames: Frames, found: Chains, holding: np.ndarray) -> Marks:
+def _marks(
+    model: FeatureModel, hinges: list[LimbHinges], qpos: Array, frames: Frames, found: Chains, holding: np.ndarray
+) -> Marks:
     """Where the trunk, the end effectors and, faintly, the middle joints of limbs should be."""
     physics, effectors = model.character.model, len(model.effectors)
-    root = model.character.bodies[0]
-    middles = [_middle_body(model, name) for name in model.limb_names]
-    names = [root, *model.effectors, *middles]
-    offsets = np.zeros((len(names), 3))
+    ends_and_root = [physics.body(name).id for name in (model.character.bodies[0], *model.effectors)]
+    bodies = np.array([*ends_and_root, *(limb.groups[1].body for limb in hinges)])
+    offsets = np.zeros((len(bodies), 3))
     offsets[1 : 1 + effectors] = model.effector_offsets
-    for k, body in enumerate(middles, start=1 + effectors):
-        offsets[k] = physics.jnt_pos[physics.body(body).jntadr[0]]
+    offsets[1 + effectors :] = physics.jnt_pos[physics.body_jntadr[bodies[1 + effectors :]]]
     patches = model.body.patches
     flat = np.asarray(patches.normals)[:effectors].any(axis=1)
     turning = np.where(flat, 1.0, np.where(np.asarray(patches.half_sizes)[:effectors, 0] > 0.0, _LONG, 0.0))
-    weights, turn_weights = np.full((2, len(qpos), len(names)), 0.0)
+    weights, turn_weights = np.zeros((2, len(qpos), len(bodies)))
     weights[:, 0], turn_weights[:, 0] = _TRUNK
     ends, bent = holding[:, :effectors], holding[:, effectors:]
     weights[:, 1 : 1 + effectors] = np.where(ends, _HOLDING[0], _MOVING[0])
     turn_weights[:, 1 : 1 + effectors] = turning * np.where(ends, _HOLDING[1], _MOVING[1])
     weights[:, 1 + effectors :] = np.where(bent, *_MIDDLE)
-    quats = np.tile([1.0, 0.0, 0.0, 0.0], (len(qpos), len(names), 1))
+    quats = np.tile([1.0, 0.0, 0.0, 0.0], (len(qpos), len(bodies), 1))
     quats[:, 0], quats[:, 1 : 1 + effectors] = qpos[:, 3:7], from_matrix(frames.turns[:, 1:])
     positions = np.concatenate([qpos[:, None, :3], frames.positions[:, 1:], found.middles], axis=1)
-    return Marks(np.array([physics.body(name).id for name in names]), offsets, positions, weights, quats, turn_weights)
-
-
-def _middle_body(model: FeatureModel, limb: str) -> str:
-    """The body that a limb's middle joint turns."""
-    bodies = model.character.parts[limb]
-    return [body for body in bodies if model.character.model.body(body).jntnum[0] > 0][1]
+    return Marks(bodies, offsets, positions, weights, quats, turn_weights)
 
 
 def _misses(model: FeatureModel, qpos: Array, positions: Array) -> Array:

@@ -14,7 +14,7 @@ from gambol.errors import InputError, unknown_name
 from gambol.motion.contacts import Contacts, detect
 from gambol.motion.metrics.subject import Subject
 from gambol.motion.motion import Motion
-from gambol.motion.settling import overhang, size_of, was_simulated
+from gambol.motion.settling import overhang, was_simulated
 from gambol.rotations import Array, conjugate, rotate
 
 FLICKER = 0.1
@@ -146,10 +146,10 @@ class Touching:
             for start, stop in pairwise(edges.tolist()):
                 middle = (start + stop) // 2
                 found.append(middle + int(speed[middle:stop].argmin()))
-        farthest = OVERHANG * size_of(self.subject)
+        farthest = OVERHANG * self.subject.character.size
         found = [frame for frame in found[:-1] if speed[frame] < FAST and overhang(self.subject, frame) < farthest]
         found.append(len(motion) - 1)
-        near = ALIKE * size_of(self.subject)
+        near = ALIKE * self.subject.character.size
         differs = [np.linalg.norm(points[a] - points[b], axis=-1).max() > near for a, b in pairwise(found)]
         return [frame for frame, keep in zip(found, [*differs, True], strict=True) if keep]
 

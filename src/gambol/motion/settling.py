@@ -46,7 +46,7 @@ def settled(motion: Motion, name: str) -> Motion:
     onto = (~carried & ~_flies(subject)) | (height < NEAR)
     if not carried.any() and not onto.any():
         return motion
-    _refuse(subject, onto & (height > _HIGHEST * size_of(subject)), "hangs above everything")
+    _refuse(subject, onto & (height > _HIGHEST * subject.character.size), "hangs above everything")
     shift = np.where(onto, -height, 0.0)
     kept = np.flatnonzero(onto | carried)
     shift = _smooth(np.interp(np.arange(len(motion)), kept, shift[kept]), round(_SMOOTHING / motion.dt))
@@ -61,7 +61,7 @@ def require_support(motion: Motion, name: str) -> None:
     speed = np.linalg.norm(subject.mechanics.momentum[:, :3], axis=1) / subject.mass
     rests = np.flatnonzero(speed < _RESTS)
     off = np.zeros(len(motion), bool)
-    off[rests] = [overhang(subject, frame) > _OFF * size_of(subject) for frame in rests.tolist()]
+    off[rests] = [overhang(subject, frame) > _OFF * subject.character.size for frame in rests.tolist()]
     _refuse(subject, off, "rests on nothing")
 
 
@@ -76,11 +76,6 @@ def overhang(subject: Subject, frame: int) -> float:
     basis = np.concatenate([arms.T, np.ones((1, len(arms)))])[None]
     shares = smallest_residual(basis, np.array([[0.0, 0.0, 1.0]]))[1][0]
     return float(np.linalg.norm(shares @ arms) / shares.sum())
-
-
-def size_of(subject: Subject) -> float:
-    """Metres: how large the character is."""
-    return float(subject.character.model.stat.extent)
 
 
 def _smooth(values: Array, around: int) -> Array:

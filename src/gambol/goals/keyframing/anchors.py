@@ -45,7 +45,7 @@ def anchors_at(performance: Performance, frame: int, *, contacts_only: bool = Fa
     """The pairs that hold the pose of a frame: contacts first, those of feet, hands and other patches before others."""
     chosen: list[Anchor] = []
     parts: list[str] = []
-    apart = _APART * performance.size
+    apart = _APART * performance.character.size
     wanted = performance.touches_at(frame)
     patched = {f"{performance.name}/{patch.body}" for patch in performance.character.patches.values()}
     wanted.sort(key=lambda touch: (touch.itself, touch.body not in patched))
@@ -79,7 +79,7 @@ def _contacts(performance: Performance, frame: int, wanted: Sequence[Touch]) -> 
     scene = performance.motion.scene
     model = scene.model
     still = performance.motion[frame : frame + 1]
-    rows, surfaces = survey(still, margin=_WITHIN_REACH * performance.size)
+    rows, surfaces = survey(still, margin=_WITHIN_REACH * performance.character.size)
     half = surfaces.normal * -rows.depth[:, None] / 2
     ends = np.stack([rows.position + half, rows.position - half], axis=1)
     bodies = model.geom_bodyid[rows.geoms]

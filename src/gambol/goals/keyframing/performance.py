@@ -29,11 +29,6 @@ class Performance:
         """The body that performs."""
         return self.motion.scene.characters[self.name]
 
-    @property
-    def size(self) -> float:
-        """Metres: how large it is."""
-        return float(self.character.model.stat.extent)
-
     @cached_property
     def bodies(self) -> dict[str, str]:
         """The body of the performer that stands for each of the original, by full names."""

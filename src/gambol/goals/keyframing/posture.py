@@ -84,7 +84,7 @@ class Postures:
         parts = {part_of[body] for body in bodies}
         seated = trunk in parts or bool(bodies & {marks[f"{side}_hip"].body for side in SIDES})
         knees, feet = ((at[f"right_{joint}"] + at[f"left_{joint}"])[:2] / 2 for joint in ("knee", "ankle"))
-        near = _OVER_FEET * performance.size
+        near = _OVER_FEET * performance.character.size
         if not seated and parts <= legs and np.linalg.norm(self._com[frame, :2] - feet) < near:
             tall = upright > _LEANING and at["head"][2] > _TALL * self._head
             style, weights = ("standing", _BALANCED) if tall else ("free", {**_BALANCED, **_CROUCHED})

@@ -77,7 +77,7 @@ def stills_of(performance: Performance, choice: Choice) -> tuple[Still, ...]:
             continue
         posture, pairs = postures.at(frame), tuple(anchor.pair for anchor in anchors)
         leaps = performance.touching.speed[last : frame + 1].max() > FAST
-        tolerance = round(performance.size * _off(anchors, posture, leaps=leaps), 2)
+        tolerance = round(performance.character.size * _off(anchors, posture, leaps=leaps), 2)
         carriers = {touch.body for touch in performance.touches_at(frame) if not touch.itself}
         # on one foot, or in flight, a body passes
         hold = min(_HOLD * _held(motion, pairs, frame, tolerance), _LONGEST_HOLD) if len(carriers) > 1 else 0.0
