@@ -13,7 +13,8 @@ import pytest
 import gambol
 from gambol.characters import build
 from gambol.errors import InputError, MissingExtraError
-from gambol.goals import Behaviour, load_task, shipped_tasks
+from gambol.goals import load_task, shipped_tasks
+from gambol.goals.behaviour import Wish
 from gambol.motion import Motion
 from gambol.motion.metrics import measure
 from gambol.motion.metrics.feats import FEATS
@@ -241,18 +242,17 @@ def test_without_jax_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_postures_are_wishes() -> None:
     model = FeatureModel.of(build("humanoid"))
-    wished = Behaviour.model_validate({"wishes": [{"quantity": "standing", "at": 0.5, "weight": 2.0}]})
-    rows = wishes.rows_of(wished, model)
+    rows = wishes.rows_of(Wish.model_validate({"quantity": "standing", "at": 0.5, "weight": 2.0}), model)
     assert [(row.at, row.weight) for row in rows] == [(0.5, 2.0)] * len(rows)
-    upside_down = Behaviour.model_validate({"wishes": [{"quantity": "handstand"}]})
-    assert len(wishes.rows_of(upside_down, model)) == len(rows) + 3
-    with pytest.raises(InputError, match=r"behaviour.wishes.0.quantity: 'wide-biped' has no arms"):
+    upside_down = Wish.model_validate({"quantity": "handstand"})
+    assert len(wishes.rows_of(upside_down, model)) > len(rows)
+    with pytest.raises(InputError, match=r"quantity: 'wide-biped' has no arms"):
         wishes.rows_of(upside_down, FeatureModel.of(build("wide-biped")))
 
 
 def test_a_place_of_two_numbers_leaves_the_height_open() -> None:
     model = FeatureModel.of(build("humanoid"))
-    (row,) = wishes.rows_of(Behaviour.model_validate({"wishes": [{"value": [1.0, 2.0]}]}), model)
+    (row,) = wishes.rows_of(Wish.model_validate({"value": [1.0, 2.0]}), model)
     assert row.mask.tolist() == [1, 1, 0]
     assert row.value.tolist() == [1, 2, 0]
 
@@ -278,11 +278,8 @@ def inside_a_wall() -> dict[str, Any]:
         ),
         (wishing(grabbing=["right_fot"]), r"behaviour.grabbing.0: no patch named 'right_fot'"),
         (wishing(phases=0), r"behaviour.phases"),
-        (wishing(load_share={"anna": 0.5}), r"behaviour.load_share"),
         (inside_a_wall(), r"start: .* m inside wall"),
-        ({**STAND, "character": None, "characters": {"a": "humanoid", "b": "humanoid"}}, r"characters: one character"),
         ({**STAND, "scene": {"stool": {}}}, r"scene: stool/seat is a cylinder"),
-        ({**STAND, "scene": {"crate": {"at": [2, 0]}}}, r"scene.crate: things that can be moved"),
         (wishing({"value": [900, 0]}, phases="auto"), r"behaviour.wishes.0.value: 900.0 m away cannot be reached"),
         ({**STAND, "settings": {"iterations": [1, 2]}}, r"settings.iterations"),
     ],

@@ -15,6 +15,7 @@ from jax.flatten_util import ravel_pytree  # noqa: E402
 from gambol.cio import contact, dynamics, kinematics, limbs, optimise, problem, wishes  # noqa: E402
 from gambol.cio.cast import Cast, Thing  # noqa: E402
 from gambol.cio.features import FeatureModel  # noqa: E402
+from gambol.cio.metric import Metric  # noqa: E402
 from gambol.cio.resting import rested, unsupported  # noqa: E402
 from gambol.cio.settings import Settings  # noqa: E402
 from gambol.cio.surfaces import Surfaces  # noqa: E402
@@ -61,7 +62,7 @@ def test_the_gradient_of_the_whole_cost_matches_finite_differences(biped: Featur
 
 
 def test_only_contacts_with_the_world_push_a_cast_as_a_whole(biped: FeatureModel) -> None:
-    """What bodies do to each other cancels out, forces and moments."""
+    """What bodies do to each other cancels out, forces and, where they touch, moments."""
     with jax.enable_x64(True):
         cast = Cast.of({"biped": biped}, [CRATE], Surfaces.of_boxes([]))
         features = standing_features(biped)
@@ -79,9 +80,10 @@ def test_only_contacts_with_the_world_push_a_cast_as_a_whole(biped: FeatureModel
                 cast.body, still, touch, np.ones((1, len(names))), np.array(1.0), grabs, None
             )
             turns = dynamics.contact_frames(touch)[0]
-            return touch.points, turns, forces.wrenches, dynamics.required(cast.body, still) - forces.residual
+            given = dynamics.required(cast.body, still) - forces.residual
+            return touch.points, touch.gaps, turns, forces.wrenches, given
 
-        points, turns, wrenches, given = (np.asarray(part)[0] for part in solved())
+        points, gaps, turns, wrenches, given = (np.asarray(part)[0] for part in solved())
     pushes = np.einsum("nij,nkj->nki", turns, wrenches.reshape(-1, 2, 3))
     assert np.abs(pushes[grabs]).max() > 0.01
     # in weights of the heaviest body
@@ -90,11 +92,13 @@ def test_only_contacts_with_the_world_push_a_cast_as_a_whole(biped: FeatureModel
     np.testing.assert_allclose(given[:, 0].sum(0), pushes[ground, 0].sum(0), atol=1e-6)
     about_origin = given[:, 1] + np.cross(start[cast.body.roots, :3], given[:, 0])
     by_ground = pushes[ground, 1] + np.cross(points[ground], pushes[ground, 0])
-    np.testing.assert_allclose(about_origin.sum(0), by_ground.sum(0), atol=1e-6)
+    # a thing is pushed where it would be touched
+    by_gaps = np.cross(gaps[grabs], pushes[grabs, 0])
+    np.testing.assert_allclose(about_origin.sum(0), by_ground.sum(0) + by_gaps.sum(0), atol=1e-6)
 
 
 def test_a_cast_has_everybodys_features_once(biped: FeatureModel) -> None:
-    cast = Cast.of({"one": biped, "two": biped}, [CRATE], Surfaces.of_boxes([]), each_other=True)
+    cast = Cast.of({"one": biped, "two": biped}, [CRATE], Surfaces.of_boxes([]), ["two"])
     assert cast.features == {"one": slice(0, 3), "two": slice(3, 6), "crate": slice(6, 7)}
     assert {"one/right_foot on crate", "two/left_foot on one", "crate"} <= set(cast.contact_names)
     np.testing.assert_array_equal(cast.body.limbs.effectors, [1, 2, 4, 5])
@@ -115,6 +119,33 @@ def test_what_nothing_carries_is_let_down() -> None:
     np.testing.assert_array_equal(rested(scene, name, model, surfaces, standing), standing)
     assert unsupported(model, surfaces, model.features_of(prone)) > 0.2
     assert unsupported(model, surfaces, model.features_of(rested(scene, name, model, surfaces, prone))) < 0.1
+
+
+def test_feet_begin_in_contact_and_knees_that_one_lies_on() -> None:
+    model = FeatureModel.of(build("humanoid"))
+    scene, surfaces, settings = Scene.alone(model.character), Surfaces.of_boxes([]), Settings()
+    timing = problem.Timing(2, 0.5, settings.knots_per_phase, settings.samples_per_phase)
+    feet, knees = {"right_foot", "left_foot"}, {"right_shin", "left_shin"}
+    for pose, begun in (("standing", feet), ("prone", feet | knees)):
+        state = rested(scene, model.character.name, model, surfaces, place(scene, pose))
+        features = model.features_of(state)
+        given = problem.make_problem(model, surfaces, features, wishes.standing(model), timing, settings)
+        contacts = problem.at_rest(given, timing, 0.3).contacts
+        assert {name for name, contact in zip(model.patch_names, contacts[1], strict=True) if contact > 0} == begun
+
+
+def test_a_wish_about_the_end_bends_the_whole_way_there(biped: FeatureModel) -> None:
+    settings = Settings()
+    timing = problem.Timing(8, 0.5, settings.knots_per_phase, settings.samples_per_phase)
+    start = standing_features(biped)
+    given = problem.make_problem(biped, Surfaces.of_boxes([]), start, wishes.standing(biped), timing, settings)
+    shares = {}
+    for wishful in (False, True):
+        whitening = Metric.of(given, wishful=wishful).matrices[0]
+        # how knots answer to a pull at the last one
+        pulled = (whitening @ whitening.T)[: timing.knots - 1, timing.knots - 2]
+        shares[wishful] = pulled[len(pulled) // 2] / pulled[-1]
+    assert shares[False] < 0.1 < 0.25 < shares[True] < 1.0
 
 
 def test_a_standing_body_keeps_standing_on_both_feet(biped: FeatureModel) -> None:

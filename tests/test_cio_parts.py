@@ -9,7 +9,7 @@ import pytest
 
 from gambol.characters import build
 from gambol.errors import InputError
-from gambol.goals import Behaviour
+from gambol.goals.behaviour import Wish
 from gambol.rotations import from_rotation_vector, to_matrix
 from gambol.scenes import Scene, parse_objects, place
 
@@ -168,6 +168,25 @@ def test_standing_feet_touch_the_floor_and_carry_the_weight(model: FeatureModel)
     assert np.asarray(carried.wrenches)[0, :, 2].sum() == pytest.approx(1.0, abs=0.1)
 
 
+def test_a_trunk_that_rolls_does_not_slip() -> None:
+    model = FeatureModel.of(build("quadruped"))
+    body, torso = model.body, model.patch_names.index("torso")
+    still = model.features_of(place(Scene.alone(model.character), "standing"))
+    still[:, 2] += body.patches.radii[torso] - still[0, 2] - body.patches.offsets[torso, 2]
+    spin = np.array([1.0, 0.0, 0.0])
+    over = body.patches.offsets[torso] - [0.0, 0.0, body.patches.radii[torso]]
+    slips = []
+    for velocity in (np.zeros(3), -np.cross(spin, over)):
+        moving = np.zeros_like(still)
+        moving[0] = np.concatenate([velocity, spin])
+        now = kinematics.frames(kinematics.Basis.at(np.zeros(1), 2, 1.0), np.stack([still, still, moving, moving]))
+        with_middles = limbs.with_middles(body.limbs, now)[1]
+        touch = contact.touching(body, with_middles, Surfaces.of_boxes([]))
+        slips.append(float(np.linalg.norm(touch.velocities[0, torso])))
+    assert slips[0] > 0.1
+    assert slips[1] < 1e-3
+
+
 def test_standing_bodies_overlap_nothing(model: FeatureModel) -> None:
     features, surfaces = placed(model, "standing"), Surfaces.of_boxes([])
     depths = []
@@ -198,12 +217,12 @@ def test_wishes_are_costs_of_what_is_missing() -> None:
 
     assert cost(wishes.standing(model)) < 0.02
     ahead = features[0, :3] + [0.3, 0.0, 0.0]
-    wish = Behaviour.model_validate({"wishes": [{"feature": "com", "value": ahead.tolist(), "weight": 2.0}]})
+    wish = Wish.model_validate({"feature": "com", "value": ahead.tolist(), "weight": 2.0})
     assert cost(wishes.rows_of(wish, model)) == pytest.approx(2.0 * 0.09)
-    turned = Behaviour.model_validate({"wishes": [{"feature": "heading", "value": 90.0}]})
+    turned = Wish.model_validate({"feature": "heading", "value": 90.0})
     assert cost(wishes.rows_of(turned, model)) == pytest.approx(2.0, abs=0.02)
-    unknown = Behaviour.model_validate({"wishes": [{"feature": "right_knee", "value": [0, 0, 0]}]})
+    unknown = Wish.model_validate({"feature": "right_knee", "value": [0, 0, 0]})
     with pytest.raises(InputError, match="right_knee"):
         wishes.rows_of(unknown, model)
     with pytest.raises(ValueError, match="three numbers"):
-        Behaviour.model_validate({"wishes": [{"feature": "com", "quantity": "position", "value": 1.0}]})
+        Wish.model_validate({"feature": "com", "quantity": "position", "value": 1.0})

@@ -115,3 +115,27 @@ def test_standing_on_hands_and_turning_on_the_head() -> None:
     spin = np.zeros((51, model.nv))
     spin[:, 5] = 2.0
     assert feat("turned_on_head", world, on_head, spin) == pytest.approx(np.degrees(2.0 * 51 * DT), rel=1e-6)
+
+
+def test_diagonal_legs_of_a_trot_move_together() -> None:
+    world = Scene({"dog": build("quadruped")})
+    model, qpos = world.model, np.tile(place(world, Placement(pose="standing")), (40, 1))
+
+    def bend(leg: str, frames: slice) -> None:
+        qpos[frames, model.jnt_qposadr[model.joint(f"dog/{leg}_knee").id]] *= 1.8
+
+    def together() -> float:
+        value = FEATS["diagonals_together"](Subject(Motion(world, DT, qpos, None), "dog")).value
+        assert value is not None
+        return value
+
+    assert together() == 1.0
+    for leg in ("front_right", "hind_left"):
+        bend(leg, slice(10))
+    for leg in ("front_left", "hind_right"):
+        bend(leg, slice(20, 30))
+    assert together() == 1.0
+    bend("front_left", slice(30, 40))
+    assert together() == pytest.approx(0.875)
+    with_arms, standing_still = standing(3)
+    assert FEATS["diagonals_together"](Subject(Motion(with_arms, DT, standing_still, None), "athlete")).value is None

@@ -21,6 +21,7 @@ from gambol.rotations import Array
 
 _LEAST_SHARE = 0.02
 """Of the work: nobody can be asked to bear nothing at all, its own weight included."""
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -50,20 +51,27 @@ class Cast:
     patch_names: tuple[str, ...]
     contact_names: tuple[str, ...]
     """A patch touching the world, or ``a patch on a thing``."""
+    limb_names: tuple[str, ...]
     features: dict[str, slice]
     """By the name of a character or thing."""
+    characters: tuple[str, ...]
     contact_owners: tuple[str, ...]
     """Who each contact belongs to."""
 
     @staticmethod
     def of(
-        characters: Mapping[str, FeatureModel], things: Sequence[Thing], world: Surfaces, *, each_other: bool = False
+        characters: Mapping[str, FeatureModel], things: Sequence[Thing], world: Surfaces, climbers: Sequence[str] = ()
     ) -> Cast:
-        """The cast in a world; ``each_other`` lets characters touch the trunks of others."""
+        """The cast in a world; ``climbers`` are the characters that may touch the trunks of others."""
         names = [*characters, *(thing.name for thing in things)]
         if len(set(names)) < len(names) or not characters:
             raise InputError("a cast needs characters, and every name once", key="scene")
-        return _Gathering(characters, things, world, each_other).cast()
+        for k, name in enumerate(climbers):
+            if name not in characters:
+                raise unknown_name("character", name, characters, key=f"climbers.{k}")
+            if len(characters) < 2:
+                raise InputError("there is nobody to climb on", key="climbers")
+        return _Gathering(characters, things, world, climbers).cast()
 
     def placed(self, starts: Mapping[str, Array]) -> Array:
         """The features (O, 6) of everybody at their own (1 + L, 6) or, for things, (6,)."""
@@ -81,11 +89,20 @@ class Cast:
         return widened
 
     def burdens(self, shares: Mapping[str, float]) -> Array:
-        """How dear forces are (N,) so that characters do about these shares of the work; 1 for those not named."""
+        """How dear forces are (N,) so that characters do about these shares of the work, in equal parts unless told."""
         for name in shares:
-            if name not in self.features:
-                raise unknown_name("character", name, self.features, key="load_share")
-        dear = {name: 1.0 / (len(shares) * max(share, _LEAST_SHARE)) for name, share in shares.items()}
+            if name not in self.characters:
+                raise unknown_name("character", name, self.characters, key="load_share")
+        if not shares:
+            return np.ones(len(self.contact_owners))
+        if len(self.characters) < 2:
+            raise InputError("there is nobody to share the work with", key="load_share")
+        others = [name for name in self.characters if name not in shares]
+        rest = 1.0 - sum(shares.values())
+        if rest < -_ROUNDING or (rest > _ROUNDING and not others):
+            raise InputError(f"the shares add up to {1.0 - rest:g}, not to 1", key="load_share")
+        every = {**shares, **{name: rest / len(others) for name in others}}
+        dear = {name: 1.0 / (len(every) * max(share, _LEAST_SHARE)) for name, share in every.items()}
         return np.array([dear.get(owner, 1.0) for owner in self.contact_owners])
 
 
@@ -93,9 +110,9 @@ class _Gathering:
     """The parts of a cast while they are put together."""
 
     def __init__(
-        self, characters: Mapping[str, FeatureModel], things: Sequence[Thing], world: Surfaces, each_other: bool
+        self, characters: Mapping[str, FeatureModel], things: Sequence[Thing], world: Surfaces, climbers: Sequence[str]
     ):
-        self.characters, self.things, self.world, self.each_other = characters, things, world, each_other
+        self.characters, self.things, self.world, self.climbers = characters, things, world, climbers
         models = list(characters.values())
         self.limbs = sum(len(model.limb_names) for model in models)
         self.bodies = len(models) + len(things)
@@ -138,7 +155,13 @@ class _Gathering:
         )
         everybody = list(self.features)
         owned = tuple(everybody[int(bodies[patch])] for patch in contacts.patches)
-        return Cast(body, self._surfaces(), tuple(names), tuple(contact_names), self.features, owned)
+        limb_names = tuple(self._full(n, limb) for n, model in self.characters.items() for limb in model.limb_names)
+        given = tuple(names), tuple(contact_names), limb_names, self.features, tuple(self.characters), owned
+        return Cast(body, self._surfaces(), *given)
+
+    def _full(self, character: str, name: str) -> str:
+        """A name of a character's, with whose it is where there are several."""
+        return f"{character}/{name}" if len(self.characters) > 1 else name
 
     def _patches(self) -> tuple[Patches, list[str], Array]:
         """All patches, their names and the bodies (P,) they belong to."""
@@ -149,8 +172,7 @@ class _Gathering:
             middles = self.count + limb + own.owners - (1 + limbs)
             owners = np.where(own.owners > limbs, middles, self.features[name].start + own.owners)
             parts.append(own._replace(owners=owners))
-            prefix = f"{name}/" if len(self.characters) > 1 else ""
-            names += [prefix + patch for patch in model.patch_names]
+            names += [self._full(name, patch) for patch in model.patch_names]
             bodies += [k] * len(own.owners)
             limb += limbs
         for k, thing in enumerate(self.things, start=len(self.characters)):
@@ -171,8 +193,8 @@ class _Gathering:
             first += len(model.patch_names)
         for thing in range(len(self.characters), self.bodies):
             pairs += [(patch, 1 + thing) for _, _, hands in ends for patch in hands]
-        if self.each_other:
-            pairs += [(patch, 1 + k) for i, own, _ in ends for k, _, _ in ends if i != k for patch in own]
+        climbing = [(i, own) for i, own, _ in ends if everybody[i] in self.climbers]
+        pairs += [(patch, 1 + k) for i, own in climbing for k, _, _ in ends if i != k for patch in own]
         patch, partner = np.array(pairs).T
         signs = (bodies[patch][:, None] == np.arange(self.bodies)).astype(float)
         signs -= partner[:, None] == 1 + np.arange(self.bodies)
@@ -216,8 +238,8 @@ class _Gathering:
             Surfaces.of_thing(np.asarray(thing.half_sizes, float), self.features[thing.name].start, k)
             for k, thing in enumerate(self.things, start=len(self.characters))
         ]
-        if self.each_other:
-            for k, (name, model) in enumerate(self.characters.items()):
+        for k, (name, model) in enumerate(self.characters.items()):
+            if any(climber != name for climber in self.climbers):
                 own = model.body.solid_radii > 0
                 given = model.body.solid_ends[own], model.body.solid_radii[own]
                 moving.append(Surfaces.of_capsules(*given, self.features[name].start, k))

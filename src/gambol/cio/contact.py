@@ -23,7 +23,8 @@ class Touch(NamedTuple):
     tilts: Any
     """Squared metres that the ends of a flat patch stand off the surface by its tilt; 0 for round ones."""
     velocities: Any
-    """(…, 3) of the patch's centre against the surface, m/s."""
+    """(…, 3) against the surface, m/s: of the skin of round trunks, which roll; else of the patch's centre, as it is
+    open how round end effectors turn."""
     spins: Any
     """(…, 3) of the ends of a flat patch about its centre, against the surface, m/s; 0 for round ones, which roll."""
     axes: Any
@@ -44,7 +45,9 @@ def touching(body: Body, frames: Frames, surfaces: Surfaces) -> Touch:
     touched, moves = body.roots[partner - 1], (partner > 0)[:, None]
     surface_spins = moves * frames.spins[:, touched]
     carried = frames.velocities[:, touched] + jnp.cross(surface_spins, centres - frames.positions[:, touched])
-    velocities = frames.velocities[:, owners] + jnp.cross(spins, arms) - moves * carried
+    rolling = (owners[:, None] == body.roots).any(-1) * radii
+    skin = arms - rolling[:, None] * normals
+    velocities = frames.velocities[:, owners] + jnp.cross(spins, skin) - moves * carried
     facing = jnp.einsum("tnij,nj,tni->tn", turns, patches.normals[patch], normals)
     # a radian counts as what it moves the ends of a flat patch by
     flat = (patches.normals[patch] ** 2).sum(-1)

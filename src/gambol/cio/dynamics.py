@@ -66,7 +66,11 @@ def contact_forces(
 ) -> qp.Forces:
     """The forces of equation 6 in the contact frames; what remains unbalanced is that of equation 8."""
     turns, flatness = contact_frames(touch)
-    arms = touch.points[:, :, None] - frames.positions[:, None, body.roots]
+    # what is touched feels the force where it is touched, though the patch may still be on its way there
+    points = jnp.where(
+        body.contacts.signs[:, :, None] < 0.0, (touch.points - touch.gaps)[:, :, None], touch.points[:, :, None]
+    )
+    arms = points - frames.positions[:, None, body.roots]
     levers = cross_matrix(arms) @ turns[:, :, None]
     linear = jnp.broadcast_to(turns[:, :, None], levers.shape)
     upper = jnp.concatenate([linear, jnp.zeros_like(linear)], axis=-1)

@@ -37,7 +37,7 @@ class Patches(NamedTuple):
     half_sizes: Any
     """(P, 2) metres."""
     weak: Any
-    """(P,) 1 for hands, middle joints and the trunk, else 0: their forces are dearer. Without that for the trunk,
+    """(P,) 1 for hands, elbows and the trunk, else 0: their forces are dearer. Without that for the trunk,
     sitting down on the way costs less than walking on, as the paper regrets."""
 
 
@@ -154,7 +154,10 @@ class FeatureModel:
             _limb_patch(k, "arm" in name, reach) for k, (name, reach) in enumerate(zip(chosen, reaches, strict=True))
         ]
         rows += [_trunk_patch(character, name, trunk) for name in bearers]
-        rows += [_middle_patch(1 + len(chosen) + k, reach) for k, reach in enumerate(reaches)]
+        rows += [
+            _middle_patch(1 + len(chosen) + k, "arm" in name, reach)
+            for k, (name, reach) in enumerate(zip(chosen, reaches, strict=True))
+        ]
         limb_rows = [reach.limb._replace(effectors=np.array(1 + k)) for k, reach in enumerate(reaches)]
         patches = Patches(*(np.stack(column) for column in zip(*rows, strict=True)))
         trunk_ends, trunk_radii = trunk.capsules(character)
@@ -258,10 +261,14 @@ def _limb_patch(limb: int, hand: bool, reach: Reach) -> tuple[Any, ...]:
     return 1 + limb, zero, reach.radius, reach.axis, reach.normal, reach.half_sizes, float(hand)
 
 
-def _middle_patch(owner: int, reach: Reach) -> tuple[Any, ...]:
-    """A round patch around a middle joint: one kneels and leans on elbows, which the paper's characters cannot."""
+def _middle_patch(owner: int, elbow: bool, reach: Reach) -> tuple[Any, ...]:
+    """A round patch around a middle joint: one kneels and leans on elbows, which the paper's characters cannot.
+
+    Knees are strong above soles, which are of no use before one is nearly up; paws can be stood on at once.
+    """
     radius = float(max(reach.limb.upper_radii, reach.limb.lower_radii))
-    return owner, np.zeros(3), radius, np.array([1.0, 0.0, 0.0]), np.zeros(3), np.zeros(2), 1.0
+    weak = float(elbow or not reach.normal.any())
+    return owner, np.zeros(3), radius, np.array([1.0, 0.0, 0.0]), np.zeros(3), np.zeros(2), weak
 
 
 def _trunk_patch(character: Character, body: str, trunk: Trunk) -> tuple[Any, ...]:

@@ -14,11 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from gambol.cio import contact, dynamics, limbs, obstacles, wishes
-from gambol.cio.features import FeatureModel
-from gambol.cio.kinematics import frames
+from gambol.cio.cast import Cast
+from gambol.cio.features import Body
+from gambol.cio.kinematics import Frames, frames
 from gambol.cio.optimise import CONTACT
-from gambol.cio.problem import Problem, Solution, Timing, knots_of, no_guess
-from gambol.cio.surfaces import clearance, placed
+from gambol.cio.problem import Problem, Solution, Timing, are_things, knots_of, no_guess
+from gambol.cio.surfaces import Surfaces, clearance, placed
 from gambol.rotations import Array
 
 GAP, SLIP = 0.02, 0.05
@@ -46,7 +47,7 @@ class Residual:
     time: float
     """Seconds."""
     who: str = ""
-    """Which patch or limb, where that can be said."""
+    """Which contact, limb, character or thing, where that can be said."""
 
     @property
     def share(self) -> float:
@@ -63,11 +64,13 @@ class _Felt(NamedTuple):
     """What is looked at, over the samples."""
 
     gaps: Any
-    """(T, P) metres from the skin to the nearest surface, either way."""
+    """(T, N) metres from the skin to the nearest surface, either way."""
     speeds: Any
-    """(T, P) m/s."""
+    """(T, N) m/s."""
     residual: Any
-    """(T, 6)"""
+    """(T, 6 R)"""
+    pushes: Any
+    """(T, N) forces, in weights of the heaviest."""
     stretch: Any
     """(T, L) metres."""
     depth: Any
@@ -88,32 +91,51 @@ def _felt(problem: Problem, solution: Solution) -> _Felt:
     forces = dynamics.contact_forces(body, moving, touch, *given)
     radii = patches.radii[body.contacts.patches]
     centres = touch.points + radii[:, None] * touch.normals
-    solids = placed(problem.surfaces, moving.positions, moving.turns)
-    gaps = clearance(solids, centres[:, :, None]).min((-1, -2)) - radii
+    gaps = _distances(body, problem.surfaces, moving, centres) - radii
     long, short = chains.lengths - body.limbs.longest, body.limbs.shortest - chains.lengths
     return _Felt(
         jnp.abs(gaps),
         jnp.linalg.norm(touch.velocities, axis=-1),
         forces.residual,
+        jnp.linalg.norm(forces.wrenches[..., :3], axis=-1),
         jnp.maximum(jnp.maximum(long, short), 0.0),
         obstacles.deepest(body, moving, chains, problem.surfaces),
         jnp.linalg.norm(wishes.missing(problem.wished, knots), axis=-1),
     )
 
 
-def residuals(model: FeatureModel, problem: Problem, timing: Timing, solution: Solution) -> list[Residual]:
+def _distances(body: Body, surfaces: Surfaces, frames: Frames, centres: Any) -> Any:
+    """How far (T, N) points (T, N, 3) are from what their contacts are with: the world, a thing or a trunk."""
+    solids = placed(surfaces, frames.positions, frames.turns)
+    partner = body.contacts.partners[:, None]
+    touched = jnp.where(partner > 0, body.roots[partner - 1], -1)
+    boxes = clearance(solids, centres[:, :, None])[:, :, 0]
+    meant = jnp.concatenate([partner == 0, surfaces.box_owners == touched], axis=1)
+    away = centres[:, :, None] - solids.centres
+    along = jnp.einsum("tnfi,tnfi->tnf", away, jnp.broadcast_to(solids.axes[..., 0, :], away.shape))
+    along = jnp.clip(along, -surfaces.halves[:, 0], surfaces.halves[:, 0])
+    round_ones = jnp.linalg.norm(away - along[..., None] * solids.axes[..., 0, :], axis=-1) - surfaces.radii
+    near = jnp.where(meant, boxes, jnp.inf).min(-1)
+    return jnp.minimum(
+        near, jnp.where((surfaces.partners == partner) & (surfaces.radii > 0.0), round_ones, jnp.inf).min(-1)
+    )
+
+
+def residuals(cast: Cast, problem: Problem, timing: Timing, solution: Solution) -> list[Residual]:
     """Every requirement at its worst moment, the one that is farthest from being met first."""
     with jax.enable_x64(True):
         felt = _Felt(*(np.asarray(part) for part in _felt(problem, solution)))
     holding = np.asarray(solution.contacts)[np.asarray(problem.phases)] >= CONTACT
     times = timing.samples
-    patches, nobody = model.patch_names, ("",)
+    contacts, nobody = cast.contact_names, ("",)
+    bodies = tuple(cast.features) if len(cast.features) > 1 else nobody
+    unbalanced = np.linalg.norm(felt.residual.reshape(len(times), -1, 2, 3), axis=-1)
     found = [
-        _worst("gap", np.where(holding, felt.gaps, 0.0), GAP, "m", times, patches),
-        _worst("slip", np.where(holding, felt.speeds, 0.0), SLIP, "m/s", times, patches),
-        _worst("force", np.linalg.norm(felt.residual[:, :3], axis=1), FORCE, "weights", times, nobody),
-        _worst("moment", np.linalg.norm(felt.residual[:, 3:], axis=1), MOMENT, "weights times a metre", times, nobody),
-        _worst("stretch", felt.stretch, STRETCH, "m", times, model.limb_names),
+        _worst("gap", np.where(holding, felt.gaps, 0.0), GAP, "m", times, contacts),
+        _worst("slip", np.where(holding, felt.speeds, 0.0), SLIP, "m/s", times, contacts),
+        _worst("force", unbalanced[..., 0], FORCE, "weights", times, bodies),
+        _worst("moment", unbalanced[..., 1], MOMENT, "weights times a metre", times, bodies),
+        _worst("stretch", felt.stretch, STRETCH, "m", times, cast.limb_names),
         _worst("depth", felt.depth, DEPTH, "m", times, nobody),
     ]
     wished = problem.wished
@@ -128,14 +150,24 @@ def residuals(model: FeatureModel, problem: Problem, timing: Timing, solution: S
     return by_share(found)
 
 
+def work_shares(cast: Cast, problem: Problem, solution: Solution) -> dict[str, float]:
+    """What each of several characters gives of all the force on things, summed over time; nothing without things."""
+    with jax.enable_x64(True):
+        pushes = np.asarray(_felt(problem, solution).pushes).sum(0)
+    on_things = np.asarray(cast.body.contacts.signs) @ are_things(cast.body) < 0.0
+    given = {name: float(pushes[on_things & (np.array(cast.contact_owners) == name)].sum()) for name in cast.characters}
+    total = sum(given.values())
+    return {name: force / total for name, force in given.items()} if len(given) > 1 and total else {}
+
+
 def by_share(found: Iterable[Residual]) -> list[Residual]:
     """The one farthest from being met first."""
     return sorted(found, key=lambda each: -each.share)
 
 
-def miss(model: FeatureModel, misses: Array, dt: float) -> Residual:
-    """The worst miss of the body, given all of them (T, L) at steps of ``dt`` seconds."""
-    return _worst("miss", misses, MISS, "m", np.linspace(0.0, dt * (len(misses) - 1), len(misses)), model.effectors)
+def miss(cast: Cast, misses: Array, dt: float) -> Residual:
+    """The worst miss of bodies, given all of them (T, L) at steps of ``dt`` seconds."""
+    return _worst("miss", misses, MISS, "m", np.linspace(0.0, dt * (len(misses) - 1), len(misses)), cast.limb_names)
 
 
 def _worst(term: str, values: Array, bound: float, unit: str, times: Array, names: Sequence[str]) -> Residual:

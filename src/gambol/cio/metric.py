@@ -19,8 +19,9 @@ from gambol.rotations import Array
 _USUAL_CONTACT = 0.5
 _CONTACT_SCALE = 2.0
 """Of the contact variables: they should find their places before the motion bends to contacts that nobody needs."""
-_FLOOR = 1.0
-"""Curvature of everything else, costs per m² of a knot."""
+_FLOOR, _WISHFUL_FLOOR = 1.0, 3e-3
+"""Curvature of everything else, costs per m² of a knot. Wishes alone have next to none: a wish about the end should
+bend the whole way there and not its last metre."""
 
 
 class Metric(NamedTuple):
@@ -31,15 +32,21 @@ class Metric(NamedTuple):
     """Scale of the contact variables."""
 
     @staticmethod
-    def of(problem: Problem) -> Metric:
-        """The metric that fits the weights of a problem."""
+    def of(problem: Problem, *, wishful: bool = False) -> Metric:
+        """The metric that fits the weights of a problem; ``wishful`` where neither contacts nor physics count."""
         weights = {name: float(weight) for name, weight in problem.weights.items()}
         values, first, second = (_free(np.asarray(table), float(problem.spacing)) for table in problem.basis)
         step = 2.0 * float(problem.dt)
-        bending = step * second.T @ second
-        staying = step * _USUAL_CONTACT * weights["contact"] * (values.T @ values + first.T @ first)
-        rooted = _whitening((weights["acceleration"] + weights["physics"] / GRAVITY**2) * bending)
-        ending = _whitening(weights["limb_acceleration"] * bending + staying)
+        last = first[np.asarray(problem.phases) >= problem.phases[-1] - 1]
+        bending, resting = step * second.T @ second, step * weights["ends_at_rest"] * last.T @ last
+        if wishful:
+            rooted = _whitening(weights["acceleration"] * bending + resting, _WISHFUL_FLOOR)
+            ending = _whitening(weights["limb_acceleration"] * bending + resting, _WISHFUL_FLOOR)
+        else:
+            staying = step * _USUAL_CONTACT * weights["contact"] * (values.T @ values + first.T @ first)
+            moved = weights["acceleration"] + weights["physics"] / GRAVITY**2
+            rooted = _whitening(moved * bending, _FLOOR)
+            ending = _whitening(weights["limb_acceleration"] * bending + staying, _FLOOR)
         matrices = np.repeat(ending[None], len(problem.start), axis=0)
         matrices[np.asarray(problem.body.roots)] = rooted
         return Metric(matrices, np.array(_CONTACT_SCALE))
@@ -61,6 +68,6 @@ def _free(table: Array, spacing: float) -> Array:
     return np.concatenate([values[:, 1:], velocities[:, 1:] / spacing], axis=1)
 
 
-def _whitening(curvature: Array) -> Array:
-    lower = np.linalg.cholesky(curvature + _FLOOR * np.eye(len(curvature)))
+def _whitening(curvature: Array, floor: float) -> Array:
+    lower = np.linalg.cholesky(curvature + floor * np.eye(len(curvature)))
     return np.asarray(np.linalg.inv(lower).T, np.float64)

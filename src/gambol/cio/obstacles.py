@@ -20,16 +20,23 @@ _STILL = 1.0
 
 
 def penetration(body: Body, frames: Frames, found: Chains, surfaces: Surfaces, dt: Any) -> Any:
-    """Squared depth of the body in the world, summed over capsules and over their ways, in m² s.
+    """Squared depth of the body in solids, the floor apart, summed over capsules and over their ways, in m² s.
 
     Depth counts by the metre of the way through a solid and not by the second alone, as in trajectory optimisation
     for robots (CHOMP, Ratliff and others 2009): otherwise a limb would pass faster to pay less, and between two moments
     that are looked at it would pay nothing.
     """
     points, depths = _depths(body, frames, found, surfaces, soft_clearance)
-    squares = (depths**2).sum(-1)
+    squares = (depths[..., 1:] ** 2).sum(-1)
     ways = jnp.sqrt(((points[1:] - points[:-1]) ** 2).sum(-1) + (_STILL * dt) ** 2)
     return (0.5 * (squares[1:] + squares[:-1]) * ways).sum()
+
+
+def sunk(body: Body, frames: Frames, found: Chains) -> Any:
+    """Squared depth (T,) of both ends of all capsules in the floor, summed, in m²."""
+    starts, ends, radii = capsules(body, frames, found)
+    depths = jnp.maximum(radii - jnp.stack([starts[..., 2], ends[..., 2]]), 0.0)
+    return (depths**2).sum((0, -1))
 
 
 def deepest(body: Body, frames: Frames, found: Chains, surfaces: Surfaces) -> Any:

@@ -14,7 +14,18 @@ from jax.flatten_util import ravel_pytree
 from scipy.optimize import minimize
 
 from gambol.cio.metric import Metric
-from gambol.cio.problem import STAGES, Guess, Problem, Solution, Stage, Timing, at_rest, no_guess, total
+from gambol.cio.problem import (
+    GATHERING,
+    STAGES,
+    Guess,
+    Problem,
+    Solution,
+    Stage,
+    Timing,
+    at_rest,
+    no_guess,
+    total,
+)
 from gambol.cio.settings import Settings
 from gambol.rotations import Array
 
@@ -75,30 +86,28 @@ def _optimise(
     problem = jax.device_put(problem)
     solution = at_rest(problem, timing, first_contact)
     search = _Search(problem, solution)
-    contacts = slice(search.size - solution.contacts.size, None)
-    bounds = np.tile([-np.inf, np.inf], (search.size, 1))
-    values = search.flat(solution)
-    # wishful thinking needs no contacts: left to it they would vanish, and from zero there is no way back, as the
-    # forces change with the square of a contact variable
-    bounds[contacts] = values[contacts, None]
     iterations, budgets = [], (*settings.iterations, settings.insistence)
     for number, (stage, most) in enumerate(zip(STAGES, budgets, strict=True)):
-        if number:
-            bounds[contacts] = 0.0, np.inf
-        if number == len(settings.iterations):
+        low, high = np.zeros_like(solution.contacts), np.full_like(solution.contacts, np.inf)
+        if number == 0:
+            # wishful thinking needs no contacts: left to it they would vanish, and from zero there is no way back, as
+            # the forces change with the square of a contact variable
+            low = high = solution.contacts
+        elif number == len(settings.iterations):
             # now contacts are contacts or are not: a small variable would be a small insistence
-            held = search.plain(values).contacts >= CONTACT
-            low, high = (search.flat(solution._replace(contacts=np.where(held, *each)))[contacts] for each in _DECIDED)
-            bounds[contacts] = np.stack([low, high], axis=1)
-            values = np.clip(values, *bounds.T)
-        elif number:
-            noisy = jax.tree.map(lambda part: part + settings.noise * rng.normal(size=part.shape), search.plain(values))
-            values = np.clip(search.flat(noisy), *bounds.T)
+            low, high = (np.where(solution.contacts >= CONTACT, *each) for each in _DECIDED)
+        else:
+            solution = jax.tree.map(lambda part: part + settings.noise * rng.normal(size=part.shape), solution)
+        solution = solution._replace(contacts=np.clip(solution.contacts, low, high))
         heard = partial(told, number)
-        values, taken = search.minimised(stage, values, bounds, most, settings.memory, heard)
+        solution, taken = search.minimised(stage, solution, (low, high), most, settings.memory, heard)
+        if number == 0 and np.asarray(problem.body.contacts.partners).any():
+            # hands far from a thing, and feet from a back, would give it up before they have tried to get there
+            most = settings.gathering
+            solution, more = search.minimised(GATHERING, solution, (low, high), most, settings.memory, heard)
+            taken += more
         iterations.append(taken)
-    solution = search.plain(values)
-    costs = search.costs(values)
+    costs = search.costs(solution)
     seconds = time.perf_counter() - began
     return Outcome(solution, costs, tuple(iterations), seconds)
 
@@ -111,37 +120,38 @@ class _Search:
 
     def __init__(self, problem: Problem, like: Solution):
         self.problem = problem
-        self.metric = Metric.of(problem)
         self.guess: Guess = no_guess(problem)
-        flat, self._unravel = ravel_pytree(jax.tree.map(np.asarray, like))
-        self.size = flat.size
+        self._unravel = ravel_pytree(jax.tree.map(np.asarray, like))[1]
 
-    def flat(self, solution: Solution) -> Array:
-        """The vector of a solution."""
-        return np.array(ravel_pytree(self.metric.undone(solution))[0], float)
-
-    def plain(self, values: Array) -> Solution:
-        """The solution of a vector."""
-        return jax.tree.map(np.asarray, self.metric.applied(self._unravel(values)))  # type: ignore[arg-type]
-
-    def costs(self, values: Array) -> dict[str, float]:
-        """Every cost of a vector by name."""
-        given = self.problem, STAGES[-1], self.metric, self._unravel(values), self.guess  # type: ignore[arg-type]
-        (_, (_, costs)), _ = _compiled_total(*given)
+    def costs(self, solution: Solution) -> dict[str, float]:
+        """Every cost of a solution by name."""
+        stage = STAGES[-1]
+        metric = Metric.of(self.problem)
+        (_, (_, costs)), _ = _compiled_total(self.problem, stage, metric, metric.undone(solution), self.guess)
         return {name: float(cost) for name, cost in costs.items()}
 
     def minimised(
-        self, stage: Stage, values: Array, bounds: Array, most: int, memory: int, told: Callable[[int, float], None]
-    ) -> tuple[Array, int]:
-        """The vector after at most so many iterations of a stage, and their number."""
+        self,
+        stage: Stage,
+        solution: Solution,
+        limits: tuple[Array, Array],
+        most: int,
+        memory: int,
+        told: Callable[[int, float], None],
+    ) -> tuple[Solution, int]:
+        """The solution after at most so many iterations of a stage, contacts within ``limits``, and their number."""
         count = 0
+        metric = Metric.of(self.problem, wishful=stage.physics == 0.0)
 
-        def cost(flat: Array) -> tuple[float, Array]:
-            given = self.problem, stage, self.metric, self._unravel(flat), self.guess  # type: ignore[arg-type]
+        def flat(solution: Solution) -> Array:
+            return np.array(ravel_pytree(metric.undone(solution))[0], float)
+
+        def cost(values: Array) -> tuple[float, Array]:
+            given = self.problem, stage, metric, self._unravel(values), self.guess  # type: ignore[arg-type]
             (value, (guess, _)), gradient = _compiled_total(*given)
             slope = np.array(ravel_pytree(gradient)[0], float)
             if not (np.isfinite(value) and np.isfinite(slope).all()):
-                return _TOO_FAR, np.zeros_like(flat)
+                return _TOO_FAR, np.zeros_like(values)
             self.guess = guess
             return float(value), slope
 
@@ -150,7 +160,10 @@ class _Search:
             count += 1
             told(count, float(intermediate_result.fun))
 
-        reached = np.inf
+        values, reached = flat(solution), np.inf
+        bounds = np.tile([-np.inf, np.inf], (values.size, 1))
+        ends = [flat(solution._replace(contacts=limit)) for limit in limits]
+        bounds[-limits[0].size :] = np.stack(ends, axis=1)[-limits[0].size :]
         while count < most:
             # a line search that fails at a kink of the cost ends the search: begin again with an empty memory
             options = {"maxiter": most - count, "maxfun": 3 * most, "maxcor": memory, "ftol": 1e-8, "gtol": 1e-6}
@@ -158,4 +171,4 @@ class _Search:
             values, gained, reached = found.x, reached - found.fun, float(found.fun)
             if gained <= _LEAST_GAIN * reached:
                 break
-        return values, count
+        return jax.tree.map(np.asarray, metric.applied(self._unravel(values))), count  # type: ignore[arg-type]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -20,6 +21,8 @@ from gambol.rotations import Array
 
 _SCUFF_HEIGHT = 0.04
 """Metres above which a patch may move along a surface freely."""
+_NEAR = 0.03
+"""Metres from a surface at which a patch is taken to bear at the start."""
 
 
 class Problem(NamedTuple):
@@ -30,7 +33,7 @@ class Problem(NamedTuple):
     wished: wishes.Wishes
     basis: Basis
     paths: Basis
-    """More moments than in ``basis``, at which the way through solids is looked at."""
+    """More moments than in ``basis``, at which the way through solids is looked at; none on a bare floor."""
     start: Any
     """(O, 6) features at the beginning, at rest."""
     phases: Any
@@ -80,10 +83,13 @@ STAGES = (
     Stage(0.0, 0.0, 1.0, 0.0),
     Stage(1.0, 0.1, 1.0, 1.0),
     Stage(1.0, 1.0, 1.0, 0.0),
-    Stage(20.0, 20.0, 1.0, 0.0),
+    Stage(40.0, 20.0, 1.0, 0.0),
 )
 """Section 4.5: wishful thinking, cautious physics with hints, refinement. The last is not in the paper: it insists on
 contacts and physics, which soft costs trade for a little smoothness, until what remains of them cannot be seen."""
+
+GATHERING = STAGES[1]
+"""Where there is something to hold or to climb on: after wishful thinking, with contacts as they began."""
 
 _WEIGHTS = (
     *("ends_at_rest", "contact", "physics", "limb_length", "joint_limit", "penetration", "scuffing"),
@@ -136,8 +142,8 @@ def make_problem(
 
     ``grabbing`` names patches, ``burdens`` (N,) are 1 unless given.
     """
-    count = timing.phases * timing.samples_per_phase
-    path_times = np.linspace(0.0, timing.phases * timing.phase_duration, count * settings.path_samples + 1)
+    count = timing.phases * timing.samples_per_phase * settings.path_samples + 1
+    path_times = np.linspace(0.0, timing.phases * timing.phase_duration, count if surfaces.has_solids else 0)
     return Problem(
         model.body,
         surfaces,
@@ -155,15 +161,40 @@ def make_problem(
     )
 
 
+def are_things(body: Body) -> np.ndarray:
+    """Which bodies (R,) are things and no characters."""
+    return ~np.isin(body.roots, body.limbs.trunks)
+
+
 def at_rest(problem: Problem, timing: Timing, contacts: float) -> Solution:
     """The uninformative beginning: the start held all along.
 
-    Strong patches, such as feet, begin with ``contacts`` and weak ones with none: all at once would pull down the whole
-    body before it is known who is needed, and once others bear the weight feet are not missed.
+    Feet, and knees that one lies or kneels on, begin with ``contacts`` and everything else with none: all at once would
+    pull down the whole body before it is known who is needed, and once others bear the weight feet are not missed.
+    What moves a thing begins with ``contacts`` and what it lies on with none: otherwise it would rather glide. Whoever
+    is climbed on begins with all that touches, ready to bear.
     """
-    features = np.repeat(problem.start[None], timing.knots - 1, axis=0)
-    strong = 1.0 - np.asarray(problem.body.patches.weak)[np.asarray(problem.body.contacts.patches)]
-    return Solution(features, np.zeros_like(features), np.tile(contacts * strong, (timing.phases, 1)))
+    body, features = problem.body, np.repeat(problem.start[None], timing.knots - 1, axis=0)
+    patches, bearing = np.asarray(body.contacts.patches), np.asarray(body.contacts.bearing)
+    weak = np.asarray(body.patches.weak)[patches] > 0.0
+    feet = np.isin(body.patches.owners, body.limbs.effectors)[patches] & ~weak
+    knees = (bearing @ (feet @ bearing) > 0.0) & ~feet & (np.asarray(body.contacts.partners) == 0)
+    signs = np.asarray(body.contacts.signs)
+    climbed = (signs > 0.0) @ ((signs < 0.0).any(0) & ~are_things(body))
+    strong = feet | ((knees | climbed) & _touching_at_start(problem))
+    things = np.asarray(body.contacts.signs) @ are_things(body)
+    begun = contacts * np.where(things != 0, things < 0, strong)
+    return Solution(features, np.zeros_like(features), np.tile(begun, (timing.phases, 1)))
+
+
+def _touching_at_start(problem: Problem) -> np.ndarray:
+    """Which contacts (N,) exist already."""
+    start = np.asarray(problem.start)
+    with jax.enable_x64(True):
+        still = frames(Basis.at(np.zeros(1), 2, 1.0), np.stack([start, start, 0.0 * start, 0.0 * start]))
+        still = limbs.with_middles(problem.body.limbs, still)[1]
+        gaps = contact.touching(problem.body, still, problem.surfaces).gaps[0]
+        return np.asarray((gaps**2).sum(-1) < _NEAR**2)
 
 
 def no_guess(problem: Problem) -> Guess:
@@ -196,7 +227,7 @@ def terms(problem: Problem, solution: Solution, guess: Guess, hinted: Any = True
         "physics": (forces.residual**2).sum(-1),
         "limb_length": limbs.length_cost(body.limbs, found),
         "joint_limit": limbs.limit_cost(body.limbs, found),
-        "penetration": obstacles.overlap(body, moving, found),
+        "penetration": obstacles.overlap(body, moving, found) + obstacles.sunk(body, moving, found),
         "scuffing": contact.scuff(touch, _SCUFF_HEIGHT).sum(-1),
         "force": (borne**2).sum((-1, -2)),
         "effort": dynamics.effort(body, found, touch, borne).sum(-1),
@@ -204,10 +235,11 @@ def terms(problem: Problem, solution: Solution, guess: Guess, hinted: Any = True
         "limb_acceleration": ((1.0 - rooted) * jerked).sum(-1),
     }
     costs = {name: weights[name] * problem.dt * values.sum() for name, values in felt.items()}
-    path = frames(problem.paths, knots)
-    stretched = limbs.chains(body.limbs, path.positions, path.turns)
-    through = obstacles.penetration(body, path, stretched, problem.surfaces, problem.path_dt)
-    costs["penetration"] += weights["penetration"] * through
+    if len(problem.paths.values):
+        path = frames(problem.paths, knots)
+        stretched = limbs.chains(body.limbs, path.positions, path.turns)
+        through = obstacles.penetration(body, path, stretched, problem.surfaces, problem.path_dt)
+        costs["penetration"] += weights["penetration"] * through
     costs["wish"] = weights["wish"] * wishes.cost(problem.wished, knots)
     # whoever arrives in the last moment has no phases left for the steps that turn out to be missing
     last = (problem.phases >= problem.phases[-1] - 1)[:, None, None]

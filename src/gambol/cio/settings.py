@@ -20,8 +20,10 @@ class Settings(BaseModel):
 
     iterations: tuple[Annotated[int, Field(ge=0, le=100_000)], ...] = Field((100, 600, 600), min_length=3, max_length=3)
     """Most L-BFGS iterations in each of the three stages, 250 to 1000 in the paper; 0 leaves a stage out."""
+    gathering: Annotated[int, Field(ge=0, le=100_000)] = 150
+    """Most iterations after the first stage in which hands come to the things they move; not in the paper."""
     insistence: Annotated[int, Field(ge=0, le=100_000)] = 500
-    """Most iterations after them in which contacts are decided, and with physics count twenty times as much."""
+    """Most iterations after them in which contacts are decided and count forty times as much, physics twenty times."""
     memory: Annotated[int, Field(ge=3, le=200)] = 30
     """Steps that L-BFGS remembers."""
     noise: Annotated[float, Field(ge=0.0, le=1.0)] = 0.01

@@ -10,18 +10,18 @@ from typing import Any
 import jax
 import numpy as np
 
-from gambol.cio.judging import Residual, by_share, miss, residuals
-from gambol.cio.kinematics import Basis, frames
+from gambol.cio.judging import Residual, by_share, miss, residuals, work_shares
+from gambol.cio.kinematics import Basis, Frames, frames
 from gambol.cio.method import NAME
 from gambol.cio.optimise import CONTACT, Outcome, optimise
-from gambol.cio.preparing import Prepared
+from gambol.cio.preparing import Prepared, thing_span
 from gambol.cio.problem import STAGES, Problem, Solution, Timing, at_rest, knots_of
 from gambol.cio.settings import Settings
-from gambol.cio.skeleton import Embodied, embodied
+from gambol.cio.skeleton import embodied
 from gambol.goals import Task
 from gambol.motion import Motion, Source
 from gambol.results import Progress, ProgressListener, Report, Result, Status
-from gambol.rotations import Array
+from gambol.rotations import Array, from_matrix
 
 _FRAME = 0.02
 """Seconds between the frames of a motion, or a little less or more so that phases end on frames."""
@@ -46,9 +46,9 @@ class Found:
     @staticmethod
     def of(prepared: Prepared, problem: Problem, timing: Timing, outcome: Outcome) -> Found:
         """A solution, performed and judged."""
-        motion, body = motion_of(prepared, problem, timing, outcome.solution)
-        worst = residuals(prepared.model, problem, timing, outcome.solution)
-        return Found(problem, timing, outcome, motion, by_share([*worst, miss(prepared.model, body.misses, motion.dt)]))
+        motion, missed = motion_of(prepared, problem, timing, outcome.solution)
+        worst = residuals(prepared.cast, problem, timing, outcome.solution)
+        return Found(problem, timing, outcome, motion, by_share([*worst, missed]))
 
     @property
     def converged(self) -> bool:
@@ -113,36 +113,45 @@ def _listener(
     return told
 
 
-def motion_of(prepared: Prepared, problem: Problem, timing: Timing, solution: Solution) -> tuple[Motion, Embodied]:
-    """The body's motion for a solution."""
+def motion_of(prepared: Prepared, problem: Problem, timing: Timing, solution: Solution) -> tuple[Motion, Residual]:
+    """The motion of everybody and everything for a solution, and how far end effectors are from their features."""
     per_phase = max(round(timing.phase_duration / _FRAME), 1)
     count = timing.phases * per_phase + 1
     dt = timing.phase_duration / per_phase
+    scene, phase = prepared.task.world, np.minimum(np.arange(count) // per_phase, timing.phases - 1)
+    qpos, misses = np.tile(prepared.state, (count, 1)), []
     with jax.enable_x64(True):
         basis = Basis.at(np.linspace(0.0, timing.phases * timing.phase_duration, count), timing.knots, timing.spacing)
-        moving = _compiled_frames(basis, knots_of(problem, solution))
-        phase = np.minimum(np.arange(count) // per_phase, timing.phases - 1)
-        holding = _holding(prepared, solution)[phase]
-        scene = prepared.task.world
-        span = scene.spans[scene.main_character].qpos
-        body = embodied(prepared.model, moving, prepared.state[span], per_phase, holding)
-    qpos = np.tile(prepared.state, (count, 1))
-    qpos[:, span] = body.qpos
-    return Motion(scene, dt, qpos), body
+        moving = Frames(*(np.asarray(part) for part in _compiled_frames(basis, knots_of(problem, solution))))
+        for name, features in prepared.cast.features.items():
+            own = Frames(*(part[:, features] for part in moving))
+            if name in prepared.models:
+                span, holding = scene.spans[name].qpos, _holding(prepared, name, solution)[phase]
+                body = embodied(prepared.models[name], own, prepared.state[span], per_phase, holding)
+                qpos[:, span] = body.qpos
+                misses.append(body.misses)
+            else:
+                pose = np.concatenate([own.positions[:, 0], from_matrix(own.turns[:, 0])], axis=1)
+                qpos[1:, thing_span(scene, name)] = pose[1:]
+    return Motion(scene, dt, qpos), miss(prepared.cast, np.concatenate(misses, axis=1), dt)
 
 
-def _holding(prepared: Prepared, solution: Solution) -> np.ndarray:
-    """Which end effectors, then which middle joints of limbs, are in contact in each phase (K, 2 L)."""
-    body, limbs = prepared.model.body, len(prepared.model.limb_names)
+def _holding(prepared: Prepared, name: str, solution: Solution) -> np.ndarray:
+    """Which end effectors of a character, then which middle joints, are in contact in each phase (K, 2 L)."""
+    body, span = prepared.cast.body, prepared.cast.features[name]
     owners = np.asarray(body.patches.owners)[np.asarray(body.contacts.patches)]
+    ends = np.arange(span.start + 1, span.stop)
+    # middle joints come after the features of everybody, in the order of the limbs
+    middles = len(prepared.start) + np.flatnonzero(np.isin(body.limbs.effectors, ends))
     large = np.asarray(solution.contacts) >= CONTACT
-    return np.stack([large[:, owners == owner].any(axis=1) for owner in range(1, 1 + 2 * limbs)], axis=1)
+    return np.stack([large[:, owners == owner].any(axis=1) for owner in (*ends, *middles)], axis=1)
 
 
 def figures_of(prepared: Prepared, found: Found, settings: Settings, seconds: float) -> dict[str, Any]:
     """What a report says about a solution, and about the ``seconds`` of all that was tried."""
     outcome, timing = found.outcome, found.timing
     costs = {name: float(f"{cost:.3g}") for name, cost in outcome.costs.items() if name != "hint"}
+    shares = work_shares(prepared.cast, found.problem, outcome.solution)
     return {
         "phases": timing.phases,
         "L_Physics": _unweighted(outcome.costs["physics"], settings.physics),
@@ -151,6 +160,7 @@ def figures_of(prepared: Prepared, found: Found, settings: Settings, seconds: fl
         "iterations": list(outcome.iterations),
         "optimising_seconds": round(seconds, 1),
         "worst": {each.term: f"{each.value:.2g} {each.unit}" for each in found.residuals},
+        **({"work": {name: round(share, 2) for name, share in shares.items()}} if shares else {}),
         "contacts": _contact_table(prepared, timing, np.asarray(outcome.solution.contacts)),
     }
 
@@ -161,8 +171,8 @@ def _unweighted(cost: float, weight: float) -> float | None:
 
 
 def _contact_table(prepared: Prepared, timing: Timing, contacts: Array) -> list[dict[str, Any]]:
-    """A row of contact variables for every phase, without the patches that are never in contact."""
-    used = [(k, name) for k, name in enumerate(prepared.model.patch_names) if contacts[:, k].max() >= CONTACT]
+    """A row of contact variables for every phase, without those that are never in contact."""
+    used = [(k, name) for k, name in enumerate(prepared.cast.contact_names) if contacts[:, k].max() >= CONTACT]
     return [
         {
             "phase": f"{k * timing.phase_duration:g}-{(k + 1) * timing.phase_duration:g} s",

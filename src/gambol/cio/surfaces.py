@@ -58,18 +58,21 @@ class Surfaces(NamedTuple):
     box_owners: Any
     """(B,) as ``owners``."""
 
+    @property
+    def has_solids(self) -> bool:
+        """Whether there is more than a floor."""
+        return bool((np.asarray(self.box_centres)[:, 2] > -_AWAY).any())
+
     @staticmethod
     def of(scene: Scene) -> Surfaces:
-        """The floor and everything fixed, which must consist of boxes; markers are left out."""
+        """The floor and everything fixed, which must consist of boxes; markers and things that move are left out."""
         if not scene.terrain.is_flat:
             hint = "contact-invariant optimisation knows flat ground and furniture made of boxes"
             raise InputError(f"{scene.terrain.shape!r} ground is a height field", key="scene.floor.shape", hint=hint)
         boxes = []
         for name, thing in scene.objects.items():
-            if name in scene.targets:
+            if name in scene.targets or isinstance(thing, Movable):
                 continue
-            if isinstance(thing, Movable):
-                raise InputError("things that can be moved are not supported yet", key=f"scene.{name}")
             place = np.array([*thing.at, thing.elevation()])
             for solid in thing.solids():
                 if solid.shape != "box":

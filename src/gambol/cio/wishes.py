@@ -14,7 +14,6 @@ from gambol.cio.features import FeatureModel, posed
 from gambol.cio.kinematics import Basis, spin, turn
 from gambol.cio.limbs import swing
 from gambol.errors import InputError, unknown_name
-from gambol.goals import Behaviour
 from gambol.goals.behaviour import POSTURES, Wish
 from gambol.rotations import Array, from_euler, to_matrix
 
@@ -91,25 +90,46 @@ def cost(wishes: Wishes, knots: Any) -> Any:
     return (wishes.weights * (missing(wishes, knots) ** 2).sum(-1)).sum()
 
 
-def rows_of(behaviour: Behaviour, model: FeatureModel) -> list[Row]:
-    """The rows of a behaviour's wishes; names that are no features are errors."""
-    rows: list[Row] = []
-    for index, wish in enumerate(behaviour.wishes):
-        try:
-            rows += _rows(wish, model)
-        except InputError as error:
-            raise error.within(key=f"behaviour.wishes.{index}") from None
-    return rows
+def rows_of(wish: Wish, model: FeatureModel | None) -> list[Row]:
+    """The rows of a wish about a character, or about a thing, of which no model is needed.
+
+    They are about the features of the character or thing alone; names that are no features are errors.
+    """
+    if wish.what in POSTURES:
+        if model is None or "standing" not in model.character.poses:
+            who = "a thing" if model is None else repr(model.character.name)
+            raise InputError(f"{who} has no pose named standing", key="quantity")
+        posture = standing if wish.what == "standing" else handstand
+        return posture(model, wish.time, wish.weight)
+    owners, offset = _place(model, "com" if wish.feature == "heading" else wish.feature)
+    given = np.atleast_1d(np.array(wish.value, float))
+    if wish.what in ("position", "velocity", "height"):
+        counted = slice(2, 3) if wish.what == "height" else slice(0, len(given))
+        value, mask = np.zeros((2, 3))
+        value[counted], mask[counted] = given, 1.0
+        kind = _SPEEDS if wish.what == "velocity" else _PLACES
+        return [Row(owners, kind, offset, value, mask, wish.time, wish.weight)]
+    if wish.what == "heading":
+        angle = np.deg2rad(given[0])
+        ahead, level = np.array([np.cos(angle), np.sin(angle), 0.0]), np.array([1.0, 1.0, 0.0])
+        return [Row(owners, _DIRECTIONS, np.array([1.0, 0.0, 0.0]), ahead, level, wish.time, wish.weight)]
+    # degrees about x, then y, then z of the world
+    roll, pitch, yaw = np.deg2rad(given)
+    target = to_matrix(from_euler("ZYX", (yaw, pitch, roll)))
+    return [Row(owners, _DIRECTIONS, axis, target @ axis, np.ones(3), wish.time, wish.weight) for axis in np.eye(3)]
 
 
 def standing(model: FeatureModel, at: float = 1.0, weight: float = 1.0) -> list[Row]:
-    """ℓ_stand: the trunk upright, above the middle of the feet, as high over them as in the pose ``standing``.
+    """ℓ_stand: the trunk upright, above the middle of the feet, as high over each as in the pose ``standing``.
 
     And the soles turned to the ground, which the paper does not mention.
     """
     feet = _limbs(model, weak=False)
+    trunk, *each = np.eye(1 + len(model.limb_names))
+    none, high = np.zeros(3), _standing_height(model, feet) * _UP
     return [
-        _over(model, feet, _standing_height(model, feet), at, weight),
+        Row(trunk - np.mean([each[foot - 1] for foot in feet], axis=0), _PLACES, none, none, 1.0 - _UP, at, weight),
+        *(Row(trunk - each[foot - 1], _PLACES, none, high, _UP, at, weight) for foot in feet),
         _directed(model, 0, _UP, _UP, at, weight),
         *_soles(model, feet, -_UP, at, weight),
     ]
@@ -163,13 +183,6 @@ def _standing_height(model: FeatureModel, feet: np.ndarray) -> float:
     return float(features[0, 2] - features[feet, 2].mean())
 
 
-def _over(model: FeatureModel, limbs: np.ndarray, height: float, at: float, weight: float) -> Row:
-    """The trunk so high above the middle of some end effectors."""
-    against = np.eye(1 + len(model.limb_names))[0]
-    against[limbs] = -1.0 / len(limbs)
-    return Row(against, _PLACES, np.zeros(3), height * _UP, np.ones(3), at, weight)
-
-
 def _directed(model: FeatureModel, owner: int, local: Array, world: Array, at: float, weight: float) -> Row:
     """A direction of an owner as one of the world."""
     return Row(np.eye(1 + len(model.limb_names))[owner], _DIRECTIONS, local, world, np.ones(3), at, weight)
@@ -181,44 +194,23 @@ def _soles(model: FeatureModel, feet: np.ndarray, world: Array, at: float, weigh
     return [_directed(model, foot, normal, world, at, weight) for foot, normal in normals if normal.any()]
 
 
-def _rows(wish: Wish, model: FeatureModel) -> list[Row]:
-    if wish.what in POSTURES:
-        if "standing" not in model.character.poses:
-            raise InputError(f"{model.character.name!r} has no pose named standing", key="quantity")
-        posture = standing if wish.what == "standing" else handstand
-        return posture(model, wish.time, wish.weight)
-    owner, offset = _place(model, "com" if wish.feature == "heading" else wish.feature)
-    owners = np.eye(1 + len(model.limb_names))[owner]
-    given = np.atleast_1d(np.array(wish.value, float))
-    if wish.what in ("position", "velocity", "height"):
-        counted = slice(2, 3) if wish.what == "height" else slice(0, len(given))
-        value, mask = np.zeros((2, 3))
-        value[counted], mask[counted] = given, 1.0
-        kind = _SPEEDS if wish.what == "velocity" else _PLACES
-        return [Row(owners, kind, offset, value, mask, wish.time, wish.weight)]
-    if wish.what == "heading":
-        angle = np.deg2rad(given[0])
-        ahead, level = np.array([np.cos(angle), np.sin(angle), 0.0]), np.array([1.0, 1.0, 0.0])
-        return [Row(owners, _DIRECTIONS, np.array([1.0, 0.0, 0.0]), ahead, level, wish.time, wish.weight)]
-    # degrees about x, then y, then z of the world
-    roll, pitch, yaw = np.deg2rad(given)
-    target = to_matrix(from_euler("ZYX", (yaw, pitch, roll)))
-    return [_directed(model, owner, axis, target @ axis, wish.time, wish.weight) for axis in np.eye(3)]
-
-
-def _place(model: FeatureModel, name: str) -> tuple[int, Array]:
-    """The owner of a landmark or body and where it is in the owner's frame."""
-    character = model.character
+def _place(model: FeatureModel | None, name: str) -> tuple[Array, Array]:
+    """The owner of a landmark or body, as weights of the features, and where it is in the owner's frame."""
+    if model is None:
+        if name != "com":
+            raise unknown_name("feature of a thing", name, ("com", "heading"), key="feature")
+        return np.ones(1), np.zeros(3)
+    character, each = model.character, np.eye(1 + len(model.limb_names))
     if name == "com":
-        return 0, np.zeros(3)
+        return each[0], np.zeros(3)
     point = character.landmarks.get(name)
     body, offset = (point.body, np.array(point.offset)) if point else (name, np.zeros(3))
     if body in model.effectors:
         limb = model.effectors.index(body)
-        return 1 + limb, offset - model.effector_offsets[limb]
+        return each[1 + limb], offset - model.effector_offsets[limb]
     if body in character.parts["core"]:
         frame = posed(character, character.pose_qpos("zero")).body(body)
-        return 0, frame.xpos + frame.xmat.reshape(3, 3) @ offset - model.trunk.centre
+        return each[0], frame.xpos + frame.xmat.reshape(3, 3) @ offset - model.trunk.centre
     known = {"com", "heading", *model.effectors, *character.parts["core"]}
     known |= {mark for mark, at in character.landmarks.items() if at.body in known}
     raise unknown_name("feature of the trunk or of an end effector", name, known, key="feature")

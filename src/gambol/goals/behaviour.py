@@ -21,10 +21,13 @@ _WORDS = {"number": "a number", "Vec2": "two numbers", "Vec3": "three numbers"}
 
 
 class Wish(GoalModel):
-    """A feature of the character that should take a value at a time, or a posture to be in then."""
+    """A feature of a character or thing that should take a value at a time, or a posture to be in then."""
 
+    of: Name | None = None
+    """The character or thing that is meant; the first character unless told otherwise."""
     feature: Name = "com"
-    """What is wished about: a landmark or body of the trunk or of an end effector, ``com``, ``heading``."""
+    """What is wished about: a landmark or body of the trunk or of an end effector, ``com``, ``heading``. Of things the
+    latter two."""
     quantity: Literal["position", "height", "velocity", "orientation", "heading", "standing", "handstand"] = "position"
     value: float | Vec2 | Vec3 | None = None
     """Metres, metres a second, or degrees for orientation and heading; a position of two numbers leaves the height
@@ -65,5 +68,7 @@ class Behaviour(GoalModel):
     """Seconds."""
     grabbing: tuple[Name, ...] = ()
     """Patches that hold on instead of only pushing."""
+    climbers: tuple[Name, ...] = ()
+    """Characters that may step on the trunks of others, and hold on to them."""
     load_share: dict[Name, Annotated[float, Field(ge=0.0, le=1.0)]] = Field(default_factory=dict)
-    """Share of the work by character, where several work together."""
+    """Share of the work by character, where several work together; those not named do the rest in equal parts."""

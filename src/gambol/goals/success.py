@@ -17,6 +17,8 @@ class Criterion(GoalModel):
     """A feat and the range it must lie in."""
 
     feat: Name
+    of: Name | None = None
+    """The character that it is about; the first one unless told otherwise."""
     at_least: float | None = None
     at_most: float | None = None
 
@@ -41,6 +43,11 @@ class Criterion(GoalModel):
             return False
         return (self.at_least is None or value >= self.at_least) and (self.at_most is None or value <= self.at_most)
 
+    @property
+    def name(self) -> str:
+        """The feat, with the character where one is named."""
+        return f"{self.of}/{self.feat}" if self.of else self.feat
+
     def told(self) -> str:
         """The range in words."""
         bounds = (("at least", self.at_least), ("at most", self.at_most))
@@ -49,14 +56,16 @@ class Criterion(GoalModel):
 
 def judged(criteria: Sequence[Criterion], motion: Motion) -> tuple[dict[str, Any], str]:
     """The feats that criteria speak of, measured, and what is wrong with them in words (empty if nothing is)."""
-    subject = Subject(motion, motion.scene.main_character)
-    found = {criterion.feat: FEATS[criterion.feat](subject) for criterion in criteria}
+    main = motion.scene.main_character
+    names = dict.fromkeys(criterion.of or main for criterion in criteria)
+    subjects = {name: Subject(motion, name) for name in names}
+    found = {criterion.name: FEATS[criterion.feat](subjects[criterion.of or main]) for criterion in criteria}
     missed = [
-        f"{criterion.feat} is {found[criterion.feat].value:.3g} {found[criterion.feat].unit}, not {criterion.told()}"
-        if found[criterion.feat].value is not None
-        else f"{criterion.feat} cannot be measured: {found[criterion.feat].reason}"
+        f"{criterion.name} is {found[criterion.name].value:.3g} {found[criterion.name].unit}, not {criterion.told()}"
+        if found[criterion.name].value is not None
+        else f"{criterion.name} cannot be measured: {found[criterion.name].reason}"
         for criterion in criteria
-        if not criterion.holds(found[criterion.feat].value)
+        if not criterion.holds(found[criterion.name].value)
     ]
     values = {name: None if each.value is None else round(each.value, 4) for name, each in found.items()}
     return values, "; ".join(missed)

@@ -120,6 +120,9 @@ class Task(GoalModel):
         for key, name in named:
             if name not in known:
                 raise unknown_name("landmark, body or object", name, known, key=key)
+        for i, criterion in enumerate(self.success):
+            if criterion.of is not None and criterion.of not in scene.characters:
+                raise unknown_name("character", criterion.of, scene.characters, key=f"success.{i}.of")
 
     def initial_qpos(self) -> Array:
         """The scene's state at the start (nq,)."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gambol.motion.metrics.handling import HANDLING
 from gambol.motion.metrics.metric import CannotMeasureError, Reading, measures
 from gambol.motion.metrics.subject import Subject
 from gambol.rotations import Array, level_forward, rotate
@@ -15,6 +16,8 @@ _TOUCHING = 0.01
 """Metres within which a body counts as touching."""
 _RISE = 0.1
 """Metres that count as going up, or down."""
+_LIFTED = 0.02
+"""Metres from which on a foot is off the ground."""
 
 
 @measures("m", "as the wish has it")
@@ -54,6 +57,13 @@ def head_height_at_end(subject: Subject) -> Reading:
 def highest_foot(subject: Subject) -> Reading:
     """Greatest height that the middle of a foot patch comes to."""
     curve = np.max([foot[:, 2] for foot in _each_patch(subject, "_foot")], axis=0)
+    return Reading(float(curve.max()), curve)
+
+
+@measures("m", "as the wish has it")
+def highest_hand(subject: Subject) -> Reading:
+    """Greatest height that the middle of a hand patch comes to."""
+    curve = np.max([hand[:, 2] for hand in _each_patch(subject, "_hand")], axis=0)
     return Reading(float(curve.max()), curve)
 
 
@@ -105,6 +115,17 @@ def longest_on_feet(subject: Subject) -> Reading:
     return _longest(subject, "_foot", "_toes")
 
 
+@measures("share", "1 for a trot")
+def diagonals_together(subject: Subject) -> Reading:
+    """Share of the time in which diagonal legs, a front and a hind one, are both lifted (by 2 cm) or both not."""
+    ends = [
+        f"{end}_{side}_" for end, side in (("front", "right"), ("hind", "left"), ("front", "left"), ("hind", "right"))
+    ]
+    legs = [np.mean(_each_patch(subject, start=start), axis=0)[:, 2] > _LIFTED for start in ends]
+    curve = np.mean([legs[0] == legs[1], legs[2] == legs[3]], axis=0)
+    return Reading(float(curve.mean()), curve)
+
+
 @measures("degrees", "as the wish has it")
 def turned_on_head(subject: Subject) -> Reading:
     """How far the body turned about the vertical, either way, while the head touched and no foot did."""
@@ -132,6 +153,7 @@ FEATS = {
         com_speed_at_end,
         head_height_at_end,
         highest_foot,
+        highest_hand,
         farthest_hand,
         travelled,
         turned,
@@ -140,6 +162,8 @@ FEATS = {
         rises,
         longest_on_hands,
         longest_on_feet,
+        diagonals_together,
+        *HANDLING,
     )
 }
 """Every feat by name."""
@@ -194,9 +218,10 @@ def _feet(subject: Subject) -> Array:
     return np.mean(_each_patch(subject, "_foot"), axis=0)
 
 
-def _each_patch(subject: Subject, ending: str) -> list[Array]:
-    """World positions (T, 3) of the middles of the patches whose names end so."""
-    chosen = [patch for name, patch in subject.character.patches.items() if name.endswith(ending)]
+def _each_patch(subject: Subject, ending: str = "", *, start: str = "") -> list[Array]:
+    """World positions (T, 3) of the middles of the patches whose names begin and end so."""
+    named = subject.character.patches.items()
+    chosen = [patch for name, patch in named if name.startswith(start) and name.endswith(ending)]
     if not chosen:
-        raise CannotMeasureError(f"{subject.name!r} has no {ending.removeprefix('_')} patches")
+        raise CannotMeasureError(f"{subject.name!r} has no {(ending or start).strip('_')} patches")
     return [_points(subject, patch.body, np.array(patch.points)) for patch in chosen]
