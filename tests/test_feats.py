@@ -110,6 +110,10 @@ def test_standing_on_hands_and_turning_on_the_head() -> None:
         return states
 
     assert feat("longest_on_hands", world, lowered(qpos)) == pytest.approx(51 * DT)
+    assert feat("longest_on_one_hand", world, qpos) == 0.0
+    one_handed = qpos.copy()
+    one_handed[:, model.joint("athlete/right_shoulder_y").qposadr[0]] = 0.0
+    assert feat("longest_on_one_hand", world, one_handed) == pytest.approx(51 * DT)
     on_head = lowered(on_head)
     assert feat("longest_on_hands", world, on_head) == 0.0
     spin = np.zeros((51, model.nv))

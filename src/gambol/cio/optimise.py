@@ -55,6 +55,7 @@ class Outcome:
     """By the name of the settings' weights, weighted."""
     iterations: tuple[int, ...]
     seconds: float
+    interrupted: bool = False
 
 
 def optimise(
@@ -67,7 +68,7 @@ def optimise(
 ) -> Outcome:
     """Minimise equation 1 from contact variables of ``first_contact``; ``told`` hears stage, iteration and cost.
 
-    In double precision, whatever JAX is set to.
+    Interrupted by Ctrl-C, it gives what it has got to. In double precision, whatever JAX is set to.
     """
     with jax.enable_x64(True):
         return _optimise(problem, timing, settings, first_contact, seed, told or (lambda *_: None))
@@ -101,15 +102,17 @@ def _optimise(
         solution = solution._replace(contacts=np.clip(solution.contacts, low, high))
         heard = partial(told, number)
         solution, taken = search.minimised(stage, solution, (low, high), most, settings.memory, heard)
-        if number == 0 and np.asarray(problem.body.contacts.partners).any():
+        if number == 0 and np.asarray(problem.body.contacts.partners).any() and not search.interrupted:
             # hands far from a thing, and feet from a back, would give it up before they have tried to get there
             most = settings.gathering
             solution, more = search.minimised(GATHERING, solution, (low, high), most, settings.memory, heard)
             taken += more
         iterations.append(taken)
+        if search.interrupted:
+            break
     costs = search.costs(solution)
     seconds = time.perf_counter() - began
-    return Outcome(solution, costs, tuple(iterations), seconds)
+    return Outcome(solution, costs, tuple(iterations), seconds, search.interrupted)
 
 
 class _Search:
@@ -121,6 +124,7 @@ class _Search:
     def __init__(self, problem: Problem, like: Solution):
         self.problem = problem
         self.guess: Guess = no_guess(problem)
+        self.interrupted = False
         self._unravel = ravel_pytree(jax.tree.map(np.asarray, like))[1]
 
     def costs(self, solution: Solution) -> dict[str, float]:
@@ -156,19 +160,26 @@ class _Search:
             return float(value), slope
 
         def heard(intermediate_result: Any) -> None:
-            nonlocal count
+            nonlocal count, latest
             count += 1
+            latest = np.array(intermediate_result.x)
             told(count, float(intermediate_result.fun))
 
         values, reached = flat(solution), np.inf
+        latest = values
         bounds = np.tile([-np.inf, np.inf], (values.size, 1))
         ends = [flat(solution._replace(contacts=limit)) for limit in limits]
         bounds[-limits[0].size :] = np.stack(ends, axis=1)[-limits[0].size :]
-        while count < most:
-            # a line search that fails at a kink of the cost ends the search: begin again with an empty memory
-            options = {"maxiter": most - count, "maxfun": 3 * most, "maxcor": memory, "ftol": 1e-8, "gtol": 1e-6}
-            found = minimize(cost, values, jac=True, method="L-BFGS-B", bounds=bounds, callback=heard, options=options)
-            values, gained, reached = found.x, reached - found.fun, float(found.fun)
-            if gained <= _LEAST_GAIN * reached:
-                break
+        try:
+            while count < most:
+                # a line search that fails at a kink of the cost ends the search: begin again with an empty memory
+                options = {"maxiter": most - count, "maxfun": 3 * most, "maxcor": memory, "ftol": 1e-8, "gtol": 1e-6}
+                found = minimize(
+                    cost, values, jac=True, method="L-BFGS-B", bounds=bounds, callback=heard, options=options
+                )
+                values, gained, reached = found.x, reached - found.fun, float(found.fun)
+                if gained <= _LEAST_GAIN * reached:
+                    break
+        except KeyboardInterrupt:
+            self.interrupted, values = True, latest
         return jax.tree.map(np.asarray, metric.applied(self._unravel(values))), count  # type: ignore[arg-type]

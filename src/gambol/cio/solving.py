@@ -72,6 +72,7 @@ def solved(task: Task, settings: Settings, seed: int, progress: ProgressListener
     try:
         for found in search(prepared, settings, seed, progress):
             tried.append(found)
+            interrupted = found.outcome.interrupted
     except KeyboardInterrupt:
         interrupted = True
     best = min(tried, key=lambda found: found.order) if tried else _untouched(prepared, settings)
@@ -96,6 +97,8 @@ def search(prepared: Prepared, settings: Settings, seed: int, progress: Progress
             found = Found.of(prepared, problem, timing, optimise(problem, timing, settings, first, seed, told))
             converged = converged or found.converged
             yield found
+            if found.outcome.interrupted:
+                return
         if converged:
             return
 
@@ -192,7 +195,7 @@ def _untouched(prepared: Prepared, settings: Settings) -> Found:
 
 def _advice(status: Status, found: Found) -> str:
     if status is Status.INTERRUPTED:
-        return "interrupted; the motion is the best of those that were finished, or the start if none was"
+        return "interrupted; the motion is the best so far, finished or not"
     if status is Status.SUCCESS:
         return ""
     missed = "; ".join(each.told() for each in found.residuals if each.share > 1.0)

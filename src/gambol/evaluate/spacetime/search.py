@@ -2,7 +2,7 @@
 
 The paper gives no costs, so its search is run here: plain CMA-ES on the key-poses with a full covariance matrix, a
 population of 16, 18,000 generations. Both searches solve the same problem, the first window of a task together with the
-second.
+second. Ours goes on here where it would stop otherwise, because little is left to gain.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from gambol.spacetime.method import first_search
 
 PUBLISHED = ("population=16", "generations=18000", "patience=null", "covariance=full", "basis=key-poses")
 """Overrides that search as the paper does."""
+PERSISTENT = ("patience=null",)
+"""Overrides that search to the last generation."""
 SECONDS_IN_PAPER = 1200
 """A window on 8 cores."""
 _POINTS = 200
@@ -59,9 +61,9 @@ SEARCH = Experiment("search", searched)
 
 
 def conditions() -> list[Condition]:
-    """Every shipped task with windows, searched for as it ships and as published in turn."""
+    """Every shipped task with windows, searched for by our search and by the published one in turn."""
     tasks = [name for name in shipped_tasks() if load_task(name).windows]
-    return [Condition(name, name, overrides) for name in tasks for overrides in ((), PUBLISHED)]
+    return [Condition(name, name, overrides) for name in tasks for overrides in (PERSISTENT, PUBLISHED)]
 
 
 def search(request: Request) -> Findings:

@@ -110,6 +110,12 @@ def longest_on_hands(subject: Subject) -> Reading:
 
 
 @measures("s", "as the wish has it")
+def longest_on_one_hand(subject: Subject) -> Reading:
+    """Longest stretch of time in which a single hand touches the world and nothing else does."""
+    return _longest(subject, "_hand", single=True)
+
+
+@measures("s", "as the wish has it")
 def longest_on_feet(subject: Subject) -> Reading:
     """Longest stretch of time in which feet or toes touch the world and nothing else does."""
     return _longest(subject, "_foot", "_toes")
@@ -161,6 +167,7 @@ FEATS = {
         turned_on_head,
         rises,
         longest_on_hands,
+        longest_on_one_hand,
         longest_on_feet,
         diagonals_together,
         *HANDLING,
@@ -173,13 +180,14 @@ def _last(curve: Array) -> Reading:
     return Reading(float(curve[-1]), curve)
 
 
-def _longest(subject: Subject, *endings: str) -> Reading:
-    """The longest stretch in which bodies with such names touch and no others do, and its course."""
+def _longest(subject: Subject, *endings: str, single: bool = False) -> Reading:
+    """The longest stretch in which bodies (or a single one) with such names touch and no others do, and its course."""
     own = np.array([name.endswith(endings) for name in subject.character.bodies])
     if not own.any():
         raise CannotMeasureError(f"{subject.name!r} has no bodies named …{' or …'.join(endings)}")
     touched = _touched(subject)
-    alone: np.ndarray = np.asarray(touched[:, own].any(axis=1) & ~touched[:, ~own].any(axis=1))
+    count = touched[:, own].sum(axis=1)
+    alone: np.ndarray = np.asarray((count == 1 if single else count > 0) & ~touched[:, ~own].any(axis=1))
     lasting = np.zeros(len(alone))
     for t in range(len(alone)):
         lasting[t] = (lasting[t - 1] if t else 0.0) + subject.motion.dt if alone[t] else 0.0
