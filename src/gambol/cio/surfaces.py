@@ -15,6 +15,7 @@ from gambol.errors import InputError
 from gambol.rotations import Array, from_axis_angle, multiply, rotate, to_matrix
 from gambol.scenes import Scene
 from gambol.scenes.objects import Movable
+from gambol.scenes.terrain import Terrain
 
 SHARPNESS = 1e4
 """The k of equation 3."""
@@ -24,6 +25,8 @@ _AWAY = 1e3
 """How far below the world padding lies, metres."""
 _ROOT_DEPTH = 10.0
 """How far solids that stand on the floor go on below it, metres."""
+_SLOPE_DEPTH = 2.0
+"""How thick the body of a slope is, metres."""
 _STANDING = 0.05
 """Below this height, in metres, the underside of a solid is out of reach."""
 
@@ -66,10 +69,7 @@ class Surfaces(NamedTuple):
     @staticmethod
     def of(scene: Scene) -> Surfaces:
         """The floor and everything fixed, which must consist of boxes; markers and things that move are left out."""
-        if not scene.terrain.is_flat:
-            hint = "contact-invariant optimisation knows flat ground and furniture made of boxes"
-            raise InputError(f"{scene.terrain.shape!r} ground is a height field", key="scene.floor.shape", hint=hint)
-        boxes = []
+        boxes = _ground(scene.terrain)
         for name, thing in scene.objects.items():
             if name in scene.targets or isinstance(thing, Movable):
                 continue
@@ -181,6 +181,25 @@ def _in_boxes(surfaces: Surfaces, points: Any) -> tuple[Any, Any]:
     """Points (…, B, 3) in the frames of the boxes, and how far they lie beyond the faces."""
     local = jnp.einsum("...bi,...bij->...bj", points[..., None, :] - surfaces.box_centres, surfaces.box_turns)
     return local, jnp.abs(local) - surfaces.box_halves
+
+
+def _ground(terrain: Terrain) -> list[Box]:
+    """What rises from the flat floor."""
+    first, end = terrain.flat_radius, terrain.size / 2
+    if terrain.shape == "slope" and terrain.angle >= 0.0 and first < end:
+        angle = np.deg2rad(terrain.angle)
+        turn = to_matrix(from_axis_angle([0, 1, 0], -angle))
+        half = np.array([(end - first) / np.cos(angle) / 2, end, _SLOPE_DEPTH / 2])
+        return [(np.array([first, 0.0, 0.0]) + turn @ (half * [1.0, 0.0, -1.0]), turn, half)]
+    if terrain.shape == "stairs":
+        rises = terrain.stairs()
+        half = [np.array([terrain.step / 2, end, rise / 2]) for rise in rises]
+        return [(np.array([first + (k + 0.5) * terrain.step, 0.0, h[2]]), np.eye(3), h) for k, h in enumerate(half)]
+    if terrain.is_flat:
+        return []
+    hint = "contact-invariant optimisation knows flat ground, slopes up, stairs and furniture made of boxes"
+    problem = f"{terrain.shape!r} ground is not made of flat faces above the floor"
+    raise InputError(problem, key="scene.floor.shape", hint=hint)
 
 
 def _faces(centre: Array, turn: Array, half: Array) -> list[Box]:

@@ -70,6 +70,11 @@ class Terrain(BaseModel):
         cell = field[r0 : r0 + 2, c0 : c0 + 2]
         return float(np.array([1 - fr, fr]) @ cell @ np.array([1 - fc, fc]))
 
+    def stairs(self) -> Array:
+        """Heights of the steps, the first beyond ``flat_radius``, each as long as ``step``."""
+        count = max(int((self.size / 2 - self.flat_radius) / self.step), 1)
+        return np.arange(1, count + 1) / count * self.height
+
     def mirrored(self) -> Terrain:
         """The ground reflected in the x-z plane; the same where left and right are alike."""
         if self.shape not in _LOPSIDED:
@@ -117,9 +122,9 @@ def _slope(terrain: Terrain, x: Array, y: Array) -> Array:
 
 
 def _stairs(terrain: Terrain, x: Array, y: Array) -> Array:
-    count = max(int((terrain.size / 2 - terrain.flat_radius) / terrain.step), 1)
-    index = np.clip(np.floor((x - terrain.flat_radius) / terrain.step) + 1, 0, count)
-    return index / count * terrain.height
+    rises = np.append(0.0, terrain.stairs())
+    index = np.clip(np.floor((x - terrain.flat_radius) / terrain.step) + 1, 0, len(rises) - 1)
+    return rises[index.astype(int)]
 
 
 def _rough(terrain: Terrain, x: Array, y: Array) -> Array:
