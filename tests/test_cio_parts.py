@@ -187,6 +187,38 @@ def test_a_trunk_that_rolls_does_not_slip() -> None:
     assert slips[1] < 1e-3
 
 
+def test_a_box_tips_over_its_edges() -> None:
+    model = FeatureModel.of(build("wide-biped"))
+    body, surfaces = model.body, Surfaces.of_boxes([])
+    names = [name for name in model.patch_names if name.startswith("torso edge")]
+    assert len(names) == 4
+    leaning = placed(model, "standing")
+    leaning[0, 3:] = [0.0, np.pi / 4, 0.0]
+    corners = kinematics.turn(leaning[0, 3:]) @ np.array([0.16, 0.45, -0.2])
+    for sunk in (0.0, 0.1):
+        leaning[0, 2] = -corners[2] - sunk
+        now = still(leaning)
+        found, now = limbs.with_middles(body.limbs, now)
+        touch = contact.touching(body, now, surfaces)
+        heights = np.asarray(touch.points)[0, [model.patch_names.index(name) for name in names], 2]
+        assert heights.min() == pytest.approx(-sunk, abs=1e-6)
+        starts, _, radii = obstacles.capsules(body, now, found)
+        on_trunk = len(radii) - len(body.solid_owners) + np.flatnonzero(body.solid_owners == 0)
+        assert (starts[0, on_trunk, 2] - radii[on_trunk]).min() == pytest.approx(-sunk, abs=1e-6)
+
+
+@pytest.mark.parametrize(("name", "count"), [("humanoid", 0), ("quadruped", 4)])
+def test_legs_outside_of_the_trunk_bear_where_they_begin(name: str, count: int) -> None:
+    model = FeatureModel.of(build(name))
+    thighs = [k for k, patch in enumerate(model.patch_names) if patch.endswith("_thigh")]
+    assert len(thighs) == count
+    if count:
+        now = limbs.with_middles(model.body.limbs, still(placed(model, "on-side")))[1]
+        gaps = np.linalg.norm(contact.touching(model.body, now, Surfaces.of_boxes([])).gaps[0], axis=-1)
+        under = [model.patch_names.index(f"{end}_right_thigh") for end in ("front", "hind")]
+        np.testing.assert_allclose(gaps[under], 0.0, atol=0.01)
+
+
 def test_standing_bodies_overlap_nothing(model: FeatureModel) -> None:
     features, surfaces = placed(model, "standing"), Surfaces.of_boxes([])
     depths = []

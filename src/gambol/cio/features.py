@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, NamedTuple
 
 import mujoco
@@ -67,7 +68,7 @@ class Body(NamedTuple):
     patches: Patches
     contacts: Contacts
     solid_ends: Any
-    """(C, 2, 3) ends of capsules that are fixed to features, in their frames: trunks, and the edges of soles."""
+    """(C, 2, 3) ends of capsules that are fixed to features, in their frames: trunks, and edges of boxes and soles."""
     solid_radii: Any
     """(C,) 0 for edges."""
     solid_owners: Any
@@ -153,15 +154,21 @@ class FeatureModel:
         rows = [
             _limb_patch(k, "arm" in name, reach) for k, (name, reach) in enumerate(zip(chosen, reaches, strict=True))
         ]
-        rows += [_trunk_patch(character, name, trunk) for name in bearers]
+        trunk_ends, trunk_radii = trunk.capsules(character)
+        on_trunk = {name: row for body in bearers for name, row in _trunk_patches(character, body, trunk).items()}
+        on_trunk |= {
+            limbs[name][0]: _haunch(reach)
+            for name, reach in zip(chosen, reaches, strict=True)
+            if "arm" not in name and _outside(reach.limb.bases, trunk_ends, trunk_radii)
+        }
+        rows += on_trunk.values()
         rows += [
             _middle_patch(1 + len(chosen) + k, "arm" in name, reach)
             for k, (name, reach) in enumerate(zip(chosen, reaches, strict=True))
         ]
         limb_rows = [reach.limb._replace(effectors=np.array(1 + k)) for k, reach in enumerate(reaches)]
         patches = Patches(*(np.stack(column) for column in zip(*rows, strict=True)))
-        trunk_ends, trunk_radii = trunk.capsules(character)
-        edges, edge_owners = _sole_edges(patches)
+        edges, edge_owners = _edges(patches)
         body = Body(
             np.array([character.mass]),
             trunk.inertia[None],
@@ -178,7 +185,7 @@ class FeatureModel:
             character,
             body,
             tuple(chosen),
-            (*(patch for patch, _ in chosen.values()), *bearers, *(reach.middle for reach in reaches)),
+            (*(patch for patch, _ in chosen.values()), *on_trunk, *(reach.middle for reach in reaches)),
             tuple(reach.effector for reach in reaches),
             np.stack([reach.origin for reach in reaches]),
             trunk,
@@ -235,17 +242,15 @@ def with_world(owners: Array, limbs: int) -> Contacts:
     return Contacts(np.arange(count), np.zeros(count, int), np.ones((count, 1)), bearing.astype(float))
 
 
-def _sole_edges(patches: Patches) -> tuple[Array, Array]:
-    """The longer edges (C, 2, 3) of flat patches, and their owners."""
+def _edges(patches: Patches) -> tuple[Array, Array]:
+    """The longer edges (C, 2, 3) of flat patches, patches that are edges themselves, and their owners."""
     edges, owners = [np.zeros((0, 2, 3))], []
-    for owner, offset, axis, normal, (half, width) in zip(
-        patches.owners, patches.offsets, patches.axes, patches.normals, patches.half_sizes, strict=True
-    ):
-        if normal.any():
-            for across in (width, -width):
-                middle = offset + across * np.cross(normal, axis)
-                edges.append(np.stack([middle - half * axis, middle + half * axis])[None])
-                owners.append(int(owner))
+    for owner, offset, radius, axis, normal, (half, width) in zip(*patches[:6], strict=True):
+        sides = (width, -width) if normal.any() else (0.0,) if radius == 0.0 else ()
+        for across in sides:
+            middle = offset + across * np.cross(normal, axis)
+            edges.append(np.stack([middle - half * axis, middle + half * axis])[None])
+            owners.append(int(owner))
     return np.concatenate(edges), np.array(owners, int)
 
 
@@ -271,12 +276,37 @@ def _middle_patch(owner: int, elbow: bool, reach: Reach) -> tuple[Any, ...]:
     return owner, np.zeros(3), radius, np.array([1.0, 0.0, 0.0]), np.zeros(3), np.zeros(2), weak
 
 
-def _trunk_patch(character: Character, body: str, trunk: Trunk) -> tuple[Any, ...]:
-    """A round patch: the largest solid of a body of the core."""
+def _trunk_patches(character: Character, body: str, trunk: Trunk) -> dict[str, tuple[Any, ...]]:
+    """By name the largest solid of a body of the core: a round patch, or the four longest edges of a box.
+
+    A box rests on its edges and tips over them: turning as something round, it would sink with its corners.
+    """
     model, data = character.model, posed(character, character.pose_qpos("zero"))
     start, count = model.body(body).geomadr[0], model.body(body).geomnum[0]
     geom = max(range(start, start + count), key=lambda each: model.geom_rbound[each])
     axis, half, radius = capsule_of(model, geom)
+    along = data.body(body).xmat.reshape(3, 3) @ axis
     offset = data.geom_xpos[geom] - trunk.centre
-    turned = data.body(body).xmat.reshape(3, 3) @ axis
-    return 0, offset, radius, turned, np.zeros(3), np.array([half, 0.0]), 1.0
+    if model.geom_type[geom] != mujoco.mjtGeom.mjGEOM_BOX:
+        return {body: (0, offset, radius, along, np.zeros(3), np.array([half, 0.0]), 1.0)}
+    half = float(model.geom_size[geom].max())
+    corners = np.array(list(product((1, -1), repeat=3))) * model.geom_size[geom] @ data.geom_xmat[geom].reshape(3, 3).T
+    edges = corners[corners @ along > 0.0] - half * along
+    return {
+        f"{body} edge {k}": (0, offset + edge, 0.0, along, np.zeros(3), np.array([half, 0.0]), 1.0)
+        for k, edge in enumerate(edges, start=1)
+    }
+
+
+def _haunch(reach: Reach) -> tuple[Any, ...]:
+    """A round patch where a leg begins that sticks out of the trunk: one rolls over it."""
+    radius = float(reach.limb.upper_radii)
+    return 0, reach.limb.bases, radius, np.array([1.0, 0.0, 0.0]), np.zeros(3), np.zeros(2), 1.0
+
+
+def _outside(point: Array, ends: Array, radii: Array) -> bool:
+    """Whether a point lies in none of the capsules with ``ends`` (C, 2, 3) and ``radii`` (C,)."""
+    ways = ends[:, 1] - ends[:, 0]
+    shares = ((point - ends[:, 0]) * ways).sum(1) / np.maximum((ways**2).sum(1), 1e-9)
+    nearest = ends[:, 0] + np.clip(shares, 0.0, 1.0)[:, None] * ways
+    return bool((np.linalg.norm(point - nearest, axis=1) > radii).all())
