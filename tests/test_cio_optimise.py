@@ -114,9 +114,10 @@ def test_a_cast_has_everybodys_features_once(biped: FeatureModel) -> None:
 def test_what_nothing_carries_is_let_down() -> None:
     model = FeatureModel.of(build("humanoid"))
     scene, surfaces = Scene.alone(model.character), Surfaces.of_boxes([])
-    standing, prone = place(scene, "standing"), place(scene, "prone")
-    name = model.character.name
-    np.testing.assert_array_equal(rested(scene, name, model, surfaces, standing), standing)
+    name, prone = model.character.name, place(scene, "prone")
+    for pose in ("standing", "handstand"):
+        carried = place(scene, pose)
+        np.testing.assert_array_equal(rested(scene, name, model, surfaces, carried), carried)
     assert unsupported(model, surfaces, model.features_of(prone)) > 0.2
     assert unsupported(model, surfaces, model.features_of(rested(scene, name, model, surfaces, prone))) < 0.1
 

@@ -40,6 +40,7 @@ def test_standing_still() -> None:
     assert feat("head_height_at_end", world, qpos) > 1.4
     assert feat("longest_on_feet", world, qpos) == pytest.approx(11 * DT)
     assert feat("longest_on_hands", world, qpos) == 0.0
+    assert feat("travelled_on_hands", world, qpos) == 0.0
     assert feat("turned_back_in_air", world, qpos) == 0.0
 
 
@@ -116,6 +117,10 @@ def test_standing_on_hands_and_turning_on_the_head() -> None:
     assert feat("longest_on_one_hand", world, one_handed) == pytest.approx(51 * DT)
     on_head = lowered(on_head)
     assert feat("longest_on_hands", world, on_head) == 0.0
+    pushed = qpos.copy()
+    pushed[:, 0] += np.linspace(0.0, 0.3, 51)
+    assert feat("travelled_on_hands", world, pushed) == feat("travelled", world, pushed)
+    assert abs(feat("travelled_on_hands", world, pushed)) == pytest.approx(0.3)
     spin = np.zeros((51, model.nv))
     spin[:, 5] = 2.0
     assert feat("turned_on_head", world, on_head, spin) == pytest.approx(np.degrees(2.0 * 51 * DT), rel=1e-6)

@@ -133,6 +133,13 @@ _POSES = {
     ),
     "supine": Pose(_both(shoulder1=0.3, shoulder2=-0.7, elbow=-1.2), (0.7071068, 0.0, -0.7071068, 0.0)),
     "prone": Pose(_both(shoulder1=0.3, shoulder2=-0.7, elbow=-1.2, ankle_y=0.6), (0.7071068, 0.0, 0.7071068, 0.0)),
+    "handstand": Pose(
+        {
+            "abdomen_y": 0.52,
+            **_both(hip_y=0.05, knee=-0.12, ankle_y=-0.1, shoulder1=-1.48, shoulder2=0.81, elbow=-1.42),
+        },
+        (0.2732, 0.0, 0.9620, 0.0),
+    ),
 }
 
 GIRTHS: dict[str, dict[str, float]] = {

@@ -79,9 +79,14 @@ def farthest_hand(subject: Subject) -> Reading:
 @measures("m", "as the wish has it")
 def travelled(subject: Subject) -> Reading:
     """How far the centre of mass got from where it began, along the direction the root faced then."""
-    facing = level_forward(subject.motion.poses().quats[0, subject.root])
-    com = subject.mechanics.com[:, :2]
-    return _last((com - com[0]) @ facing)
+    return _last(_way(subject))
+
+
+@measures("m", "as the wish has it")
+def travelled_on_hands(subject: Subject) -> Reading:
+    """How far the centre of mass got while hands touched the world and nothing else did, as ``travelled``."""
+    way = _way(subject)
+    return _last(np.cumsum(np.where(_alone(subject, "_hand"), np.diff(way, prepend=way[0]), 0.0)))
 
 
 @measures("degrees", "as the wish has it")
@@ -162,6 +167,7 @@ FEATS = {
         highest_hand,
         farthest_hand,
         travelled,
+        travelled_on_hands,
         turned,
         turned_back_in_air,
         turned_on_head,
@@ -176,22 +182,34 @@ FEATS = {
 """Every feat by name."""
 
 
+def _way(subject: Subject) -> Array:
+    """How far the centre of mass is from where it began (T,), along the direction the root faced then."""
+    facing = level_forward(subject.motion.poses().quats[0, subject.root])
+    com = subject.mechanics.com[:, :2]
+    return (com - com[0]) @ facing
+
+
 def _last(curve: Array) -> Reading:
     return Reading(float(curve[-1]), curve)
 
 
 def _longest(subject: Subject, *endings: str, single: bool = False) -> Reading:
     """The longest stretch in which bodies (or a single one) with such names touch and no others do, and its course."""
+    alone = _alone(subject, *endings, single=single)
+    lasting = np.zeros(len(alone))
+    for t in range(len(alone)):
+        lasting[t] = (lasting[t - 1] if t else 0.0) + subject.motion.dt if alone[t] else 0.0
+    return Reading(float(lasting.max()), lasting)
+
+
+def _alone(subject: Subject, *endings: str, single: bool = False) -> np.ndarray:
+    """(T,) whether bodies (or a single one) with such names touch and no others do."""
     own = np.array([name.endswith(endings) for name in subject.character.bodies])
     if not own.any():
         raise CannotMeasureError(f"{subject.name!r} has no bodies named …{' or …'.join(endings)}")
     touched = _touched(subject)
     count = touched[:, own].sum(axis=1)
-    alone: np.ndarray = np.asarray((count == 1 if single else count > 0) & ~touched[:, ~own].any(axis=1))
-    lasting = np.zeros(len(alone))
-    for t in range(len(alone)):
-        lasting[t] = (lasting[t - 1] if t else 0.0) + subject.motion.dt if alone[t] else 0.0
-    return Reading(float(lasting.max()), lasting)
+    return np.asarray((count == 1 if single else count > 0) & ~touched[:, ~own].any(axis=1))
 
 
 def _touched(subject: Subject) -> np.ndarray:
