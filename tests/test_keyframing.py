@@ -16,7 +16,8 @@ from gambol.cli import main
 from gambol.errors import InputError
 from gambol.goals import load_task
 from gambol.goals.keyframing import Choice, furnished, stills, task_from
-from gambol.goals.keyframing.anchors import displacements
+from gambol.goals.keyframing.anchors import anchors_at, displacements
+from gambol.goals.keyframing.performance import Performance
 from gambol.motion import Motion
 from gambol.motion.formats import importer, read
 from gambol.motion.phases import Touching
@@ -77,6 +78,60 @@ def test_flicker_is_no_phase() -> None:
 
 def test_a_pose_that_is_held_is_one_moment() -> None:
     assert Touching.of(posed("standing", seconds=5.0)).moments() == [150]
+
+
+def lifting_a_leg(objects: object = None) -> Motion:
+    """Standing, with the right foot quickly up and down again."""
+    still = posed(Placement(at=(0.0, 0.0)), objects=objects, seconds=2.0)
+    qpos = still.qpos.copy()
+    lift = np.clip(1.0 - np.abs(np.arange(len(qpos)) - 30) / 4, 0.0, 1.0)
+    for joint, angle in (("right_hip_y", -1.3), ("right_knee", -1.8)):
+        column = still.scene.model.joint(f"humanoid/{joint}").qposadr[0]
+        qpos[:, column] += angle * lift
+    return replace(still, qpos=qpos)
+
+
+def test_ways_that_bend_are_told_where_they_do() -> None:
+    touching = Touching.of(lifting_a_leg())
+    assert touching.bends([10, 60]) == [30]
+    assert touching.bends([10, 30]) == []  # a straight way up
+    assert Touching.of(posed("standing", seconds=2.0)).bends([10, 60]) == []
+
+
+def test_a_bend_is_passed_by_with_the_limb_that_moves_clear_of_objects() -> None:
+    heights = list[float]()
+    for objects in (None, {"box": {"at": [0.55, 0], "length": 0.6, "height": 0.3}}):
+        motion = lifting_a_leg(objects)
+        performance = Performance(motion, Touching.of(motion))
+        limb = {anchor.pair.body: anchor for anchor in anchors_at(performance, 28, passes=True) if anchor.passes}
+        assert set(limb) == {"right_foot", "right_shin"}
+        assert not limb["right_foot"].touches
+        heights.append(limb["right_foot"].place[2])
+    assert heights[1] > heights[0] + 0.05
+
+
+def test_a_bend_need_not_be_held() -> None:
+    bent, last = (still.keyframe for still in stills(lifting_a_leg()))
+    assert (bent.sustain, bent.name) == (0.0, "1.00 s")
+    assert last.sustain > 0.0
+
+
+def test_standing_on_something_is_standing_at_another_height() -> None:
+    on_floor, on_box = (
+        stills(posed(Placement(at=(1.2, 0.0)), objects=objects))[-1].keyframe for objects in (None, "box")
+    )
+    assert on_floor.style == on_box.style == "standing"
+    assert on_floor.weights.head_height > 0.0 == on_box.weights.head_height
+    assert on_box.weights.contact > on_floor.weights.contact
+
+
+def test_who_leans_is_not_pulled_back() -> None:
+    still = posed("standing")
+    qpos = still.qpos.copy()
+    for side in ("right", "left"):
+        qpos[:, still.scene.model.joint(f"humanoid/{side}_hip_y").qposadr[0]] += 0.5  # feet behind the body
+    leaning = stills(replace(still, qpos=qpos))[-1].keyframe
+    assert leaning.weights.com_feet == 0.0 < stills(still)[-1].keyframe.weights.com_feet
 
 
 def test_keyframes_tell_contacts_and_posture(sits: Motion) -> None:

@@ -21,10 +21,11 @@ FLICKER = 0.1
 """Seconds: shorter touches, and shorter gaps in a touch, mean nothing."""
 SHORTEST = 0.25
 """Seconds that a phase lasts at least."""
-LONGEST = 1.5
-"""Seconds between moments of one phase, at most: a body also moves without changing what it touches."""
 ALIKE = 0.1
 """Share of the body's size that no landmark moves between two moments that show the same."""
+BEND = 0.07
+"""Share of the body's size that a landmark is off the straight way between two moments, at least, where it must be told
+that the way bends: a foot goes up before it goes over an edge."""
 FAST = 2.0
 """Metres a second: a moment in which the landmarks move faster on the average is no pose."""
 OVERHANG = 0.1
@@ -135,23 +136,48 @@ class Touching:
     def moments(self) -> list[int]:
         """Frames that tell the motion: of each phase the stillest in its later half, and the last frame of all.
 
-        Long phases have several. Left out are moments that could not be held, as they are too fast or out of balance,
-        and those that show the same as the next.
+        Left out are moments that could not be held, as they are too fast or out of balance, and those that show the
+        same as the next.
         """
-        motion, points, speed = self.subject.motion, self.subject.points(), self.speed
-        found: list[int] = []
-        for phase in self.phases():
-            pieces = int(np.ceil((phase.stop - phase.start) * motion.dt / LONGEST))
-            edges = np.linspace(phase.start, phase.stop, pieces + 1).round().astype(int)
-            for start, stop in pairwise(edges.tolist()):
-                middle = (start + stop) // 2
-                found.append(middle + int(speed[middle:stop].argmin()))
-        farthest = OVERHANG * self.subject.character.size
-        found = [frame for frame in found[:-1] if speed[frame] < FAST and overhang(self.subject, frame) < farthest]
-        found.append(len(motion) - 1)
+        points, found = self.subject.points(), list[int]()
+        for start, stop in self.phases()[:-1]:
+            middle = (start + stop) // 2
+            frame = middle + int(self.speed[middle:stop].argmin())
+            if self._could_be_held(frame):
+                found.append(frame)
+        found.append(len(points) - 1)
         near = ALIKE * self.subject.character.size
         differs = [np.linalg.norm(points[a] - points[b], axis=-1).max() > near for a, b in pairwise(found)]
         return [frame for frame, keep in zip(found, [*differs, True], strict=True) if keep]
+
+    def bends(self, moments: Sequence[int]) -> list[int]:
+        """Frames between the moments, and before the first, where the body is far off the straight way to the next.
+
+        A body also moves without changing what it touches. The farthest frame off parts a way in two, which may bend in
+        turn (Ramer, Douglas and Peucker); those that could not be held are left out.
+        """
+        points, farthest = self.subject.points(), BEND * self.subject.character.size
+        ways, found = [*pairwise([0, *moments])], list[int]()
+        while ways:
+            start, stop = ways.pop()
+            off = _off_way(points[start : stop + 1])
+            by_distance = (start + np.argsort(-off)[: np.count_nonzero(off > farthest)]).tolist()
+            bend = next((frame for frame in by_distance if self._could_be_held(frame)), None)
+            if bend is not None:
+                found.append(bend)
+                ways += [(start, bend), (bend, stop)]
+        return sorted(found)
+
+    def _could_be_held(self, frame: int) -> bool:
+        """Whether the pose of a frame could be held: it is neither too fast nor out of balance."""
+        return self.speed[frame] < FAST and overhang(self.subject, frame) < OVERHANG * self.subject.character.size
+
+
+def _off_way(points: Array) -> Array:
+    """(T,) how far the farthest of points (T, P, 3) is from where it would be if all went straight to the end."""
+    gone, way = points - points[0], points[-1] - points[0]
+    share = np.clip((gone * way).sum((1, 2)) / max(float((way**2).sum()), 1e-9), 0.0, 1.0)
+    return np.linalg.norm(gone - share[:, None, None] * way, axis=-1).max(axis=-1)
 
 
 def _touching(motion: Motion) -> Contacts:

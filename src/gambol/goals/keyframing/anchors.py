@@ -25,6 +25,10 @@ _WITHIN_REACH = 0.15
 """Share of the body's size within which a retargeted body still has the contacts of the one it copies."""
 _SLOW = 1.0
 """Metres a second: where a point in the air is that moves faster, does not matter."""
+_RESTS = 0.3
+"""Metres a second: a body that moves faster along its way touches only what it passes."""
+_CLEARANCE = 0.05
+"""Share of the body's size that limbs keep clear of objects which they pass: a motion may graze them."""
 _AROUND = 0.05
 """Seconds before and after a moment over which a speed is measured."""
 _LEVEL = 0.02
@@ -39,14 +43,23 @@ class Anchor:
     place: Array
     touches: bool
     """Whether the pair is a contact, and not a point in the air."""
+    passes: bool = False
+    """Whether it is of a limb on its way."""
 
 
-def anchors_at(performance: Performance, frame: int, *, contacts_only: bool = False) -> list[Anchor]:
-    """The pairs that hold the pose of a frame: contacts first, those of feet, hands and other patches before others."""
+def anchors_at(
+    performance: Performance, frame: int, *, contacts_only: bool = False, passes: bool = False
+) -> list[Anchor]:
+    """The pairs that hold the pose of a frame: contacts first, those of feet, hands and other patches before others.
+
+    Where the body only ``passes``, limbs on their way touch nothing, and are told however fast they are.
+    """
     chosen: list[Anchor] = []
     parts: list[str] = []
     apart = _APART * performance.character.size
     wanted = performance.touches_at(frame)
+    if passes:
+        wanted = [touch for touch in wanted if _speed(performance, frame, touch.body, np.zeros(3)) < _RESTS]
     patched = {f"{performance.name}/{patch.body}" for patch in performance.character.patches.values()}
     wanted.sort(key=lambda touch: (touch.itself, touch.body not in patched))
     for touch, anchor in _contacts(performance, frame, wanted):
@@ -58,13 +71,12 @@ def anchors_at(performance: Performance, frame: int, *, contacts_only: bool = Fa
         if len(chosen) < MOST_CONTACTS and (far or (touch.body in patched and not told)):
             chosen.append(anchor)
             parts.append(part)
-    if not contacts_only:
-        for full, point in _ends(performance, frame):
-            part, anchor = performance.part(full), _in_the_air(performance, frame, full, point)
-            own = [other.place for other, its in zip(chosen, parts, strict=True) if its == part]
-            if all(np.linalg.norm(anchor.place - place) > apart for place in own):
-                chosen.append(anchor)
-                parts.append(part)
+    for full, anchor in () if contacts_only else _in_the_air(performance, frame, passes):
+        part = performance.part(full)
+        own = [other.place for other, its in zip(chosen, parts, strict=True) if its == part]
+        if all(np.linalg.norm(anchor.place - place) > apart for place in own):
+            chosen.append(anchor)
+            parts.append(part)
     return chosen
 
 
@@ -103,19 +115,50 @@ def _contacts(performance: Performance, frame: int, wanted: Sequence[Touch]) -> 
         yield touch, Anchor(pair, point, True)
 
 
-def _ends(performance: Performance, frame: int) -> Iterator[tuple[str, Array]]:
-    """Points on bodies that tell a pose: chest and pelvis, and the ends of limbs that do not move fast."""
+def _in_the_air(performance: Performance, frame: int, passes: bool) -> Iterator[tuple[str, Anchor]]:
+    """Points that tell a pose, and their bodies: chest and pelvis, and the ends of limbs that do not move fast.
+
+    Where the body only ``passes``, limbs on their way are told however fast they are, with their middle joints, and
+    higher if they come close to an object.
+    """
     character, prefix = performance.character, f"{performance.name}/"
     trunk = [character.landmarks[key] for key in ("chest", "pelvis") if key in character.landmarks]
     trunk = trunk or [Point(character.bodies[0])]
-    yield from ((prefix + mark.body, np.array(mark.offset)) for mark in trunk)
+    still, clear = performance.motion[frame : frame + 1], _CLEARANCE * character.size
+    grazing = _parts_at_objects(performance, still, clear) if passes else ()
+
+    def anchored(body: str, point: Array, *, on_way: bool = False) -> tuple[str, Anchor]:
+        full = prefix + body
+        lift = clear if on_way and performance.part(full) in grazing else 0.0
+        place = _path(still, full, point)[0] + [0.0, 0.0, lift]
+        pair = Pair(body=performance.called(full), point=_rounded(point), on=GROUND, at=_rounded(place))
+        return full, Anchor(pair, place, False, on_way)
+
+    yield from (anchored(mark.body, np.array(mark.offset)) for mark in trunk)
     for part, bodies in character.parts.items():
+        if part == character.part_of.get(trunk[0].body):
+            continue
         patches = [patch for patch in character.patches.values() if patch.body in bodies]
         body, points = (patches[0].body, patches[0].points) if patches else (bodies[-1], ((0.0, 0.0, 0.0),))
         point = np.mean(points, axis=0)
-        core = part == character.part_of.get(trunk[0].body)
-        if not core and _speed(performance, frame, prefix + body, point) < _SLOW:
-            yield prefix + body, point
+        speed = _speed(performance, frame, prefix + body, point)
+        if passes and speed > _RESTS:
+            yield anchored(body, point, on_way=True)
+            if len(bodies) > 2:  # a knee tells whether a foot is lifted in front of the body or behind it
+                yield anchored(bodies[1], np.zeros(3), on_way=True)
+        elif speed < _SLOW:
+            yield anchored(body, point)
+
+
+def _parts_at_objects(performance: Performance, still: Motion, near: float) -> set[str]:
+    """The parts of the body that are within ``near`` metres of an object in a motion of one frame."""
+    scene, model = performance.motion.scene, performance.motion.scene.model
+    found = set[str]()
+    for pair in survey(still, margin=near)[0].geoms:
+        things = [model.geom(int(geom)).name.partition("/")[0] for geom in pair]
+        if any(thing in scene.objects for thing in things):
+            found |= {performance.part(model.body(int(body)).name) for body in model.geom_bodyid[pair]}
+    return found
 
 
 def _speed(performance: Performance, frame: int, full: str, point: Array) -> float:
@@ -125,12 +168,6 @@ def _speed(performance: Performance, frame: int, full: str, point: Array) -> flo
     start, stop = max(frame - around, 0), min(frame + around, len(motion) - 1)
     path = _path(motion, full, point)
     return float(np.linalg.norm(path[stop] - path[start]) / ((stop - start) * motion.dt))
-
-
-def _in_the_air(performance: Performance, frame: int, full: str, point: Array) -> Anchor:
-    place = _path(performance.motion[frame : frame + 1], full, point)[0]
-    pair = Pair(body=performance.called(full), point=_rounded(point), on=GROUND, at=_rounded(place))
-    return Anchor(pair, place, False)
 
 
 def _frames(motion: Motion, frame: Frame) -> tuple[Array, Array]:

@@ -17,8 +17,8 @@ from gambol.goals.model import GoalModel, Seconds
 from gambol.motion import Motion
 from gambol.motion.phases import FAST, at_times
 
-_OFF_CONTACT, _OFF_POINT = 0.06, 0.1
-"""Shares of the body's size that a contact, and a point in the air, may be off."""
+_OFF_CONTACT, _OFF_WAY, _OFF_POINT = 0.06, 0.08, 0.1
+"""Shares of the body's size that a contact, a limb on its way, and another point in the air may be off."""
 _HOLD, _LONGEST_HOLD, _LAST_HOLD = 0.3, 0.6, 0.5
 """Share of the time that the motion itself holds a keyframe for which it must be held; seconds at most, and at the end
 at least."""
@@ -53,6 +53,11 @@ class Choice(GoalModel):
             raise ValueError("times are given one by one (at) or by their distance (every), not both")
         return self
 
+    @property
+    def by_contacts(self) -> bool:
+        """Whether nothing was chosen by hand."""
+        return not self.at and self.every is None
+
     def frames(self, performance: Performance) -> list[int]:
         """The frames that are chosen, in order."""
         motion = performance.motion
@@ -70,17 +75,20 @@ def stills_of(performance: Performance, choice: Choice) -> tuple[Still, ...]:
     if not performance.touching.held.any():
         raise InputError("nothing is touched in this motion", hint="what it stands or rests on must be in its scene")
     motion, postures, frames = performance.motion, Postures(performance), choice.frames(performance)
+    passing = performance.touching.bends(frames) if choice.by_contacts and not choice.contacts_only else []
     found, before, last = list[Still](), list[Anchor](), 0
-    for frame in frames:
-        anchors = anchors_at(performance, frame, contacts_only=choice.contacts_only)
-        if not anchors:
+    for frame in sorted({*frames, *passing}):
+        bends = frame in passing
+        anchors = anchors_at(performance, frame, contacts_only=choice.contacts_only, passes=bends)
+        # who passes without resting on anything flies
+        if not anchors or (bends and not any(anchor.touches for anchor in anchors)):
             continue
         posture, pairs = postures.at(frame), tuple(anchor.pair for anchor in anchors)
         leaps = performance.touching.speed[last : frame + 1].max() > FAST
         tolerance = round(performance.character.size * _off(anchors, posture, leaps=leaps), 2)
         carriers = {touch.body for touch in performance.touches_at(frame) if not touch.itself}
-        # on one foot, or in flight, a body passes
-        hold = min(_HOLD * _held(motion, pairs, frame, tolerance), _LONGEST_HOLD) if len(carriers) > 1 else 0.0
+        passes = bends or len(carriers) < 2  # on one foot, or in flight
+        hold = 0.0 if passes else min(_HOLD * _held(motion, pairs, frame, tolerance), _LONGEST_HOLD)
         keyframe = Keyframe(
             name=f"{frame * motion.dt:.2f} s{_news(before, anchors)}",
             style=posture.style,
@@ -103,7 +111,8 @@ def _off(anchors: Sequence[Anchor], posture: Posture, *, leaps: bool) -> float:
 
     Feet that alone carry the body may have to step, and nobody who leaps lands in the same place.
     """
-    shares = [_OFF_CONTACT if anchor.touches and not posture.on_feet else _OFF_POINT for anchor in anchors]
+    contact = _OFF_POINT if posture.on_feet else _OFF_CONTACT
+    shares = [contact if anchor.touches else _OFF_WAY if anchor.passes else _OFF_POINT for anchor in anchors]
     return max(float(np.linalg.norm(shares)), _LANDING if leaps and posture.on_feet else 0.0)
 
 
