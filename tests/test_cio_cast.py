@@ -118,9 +118,11 @@ def test_everybody_moves_and_is_named() -> None:
 
 def test_shares_of_the_work_make_forces_dearer() -> None:
     task = wishing(PAIR, load_share={"anna": 0.8})
-    prepared = Prepared.of(load_task(task))
+    with pytest.raises(InputError, match="nothing to move together"):
+        Prepared.of(load_task(task))
+    prepared = Prepared.of(load_task({**task, "scene": PUSH["scene"]}))
     burdens = dict(zip(prepared.cast.contact_names, prepared.burdens, strict=True))
-    assert burdens["ben/left_foot"] == pytest.approx(4 * burdens["anna/left_foot"])
+    assert burdens["ben/left_foot on crate"] == pytest.approx(64 * burdens["anna/left_foot on crate"])
     np.testing.assert_array_equal(Prepared.of(load_task(PAIR)).burdens, 1.0)
 
 

@@ -103,8 +103,8 @@ def test_a_cast_has_everybodys_features_once(biped: FeatureModel) -> None:
     assert {"one/right_foot on crate", "two/left_foot on one", "crate"} <= set(cast.contact_names)
     np.testing.assert_array_equal(cast.body.limbs.effectors, [1, 2, 4, 5])
     burdens = dict(zip(cast.contact_names, cast.burdens({"one": 0.8, "two": 0.2}), strict=True))
-    assert burdens["two/left_foot"] == pytest.approx(4 * burdens["one/left_foot"])
-    assert burdens["crate"] == 1.0
+    assert burdens["two/left_foot on crate"] == pytest.approx(64 * burdens["one/left_foot on crate"])
+    assert burdens["two/left_foot"] == burdens["crate"] == 1.0
     with pytest.raises(InputError, match="three"):
         cast.burdens({"three": 1.0})
     with pytest.raises(InputError, match="every name once"):

@@ -20,7 +20,10 @@ from gambol.errors import InputError, unknown_name
 from gambol.rotations import Array
 
 _LEAST_SHARE = 0.02
-"""Of the work: nobody can be asked to bear nothing at all, its own weight included."""
+"""Of the work: nobody can be asked to do nothing at all."""
+_STEEPNESS = 3.0
+"""The power of its share by which a character's forces become cheaper. Forces are a small part of the cost beside where
+everybody can reach: in inverse proportion to the shares they change little."""
 _ROUNDING = 1e-6
 
 
@@ -88,8 +91,16 @@ class Cast:
             widened.append(replace(row, owners=owners))
         return widened
 
+    @property
+    def on_things(self) -> np.ndarray:
+        """(N,) whether each contact is one of a character with a thing."""
+        return np.asarray(self.body.contacts.signs) @ self.body.are_things < 0.0
+
     def burdens(self, shares: Mapping[str, float]) -> Array:
-        """How dear forces are (N,) so that characters do about these shares of the work, in equal parts unless told."""
+        """How dear forces are (N,) so that characters do about these shares of the work, in equal parts unless told.
+
+        Work is what is done to things: forces of feet must carry their character whatever they cost.
+        """
         for name in shares:
             if name not in self.characters:
                 raise unknown_name("character", name, self.characters, key="load_share")
@@ -101,9 +112,11 @@ class Cast:
         rest = 1.0 - sum(shares.values())
         if rest < -_ROUNDING or (rest > _ROUNDING and not others):
             raise InputError(f"the shares add up to {1.0 - rest:g}, not to 1", key="load_share")
+        if not self.body.are_things.any():
+            raise InputError("there is nothing to move together", key="load_share", hint="add a crate to the scene")
         every = {**shares, **{name: rest / len(others) for name in others}}
-        dear = {name: 1.0 / (len(every) * max(share, _LEAST_SHARE)) for name, share in every.items()}
-        return np.array([dear.get(owner, 1.0) for owner in self.contact_owners])
+        dear = {name: (len(every) * max(share, _LEAST_SHARE)) ** -_STEEPNESS for name, share in every.items()}
+        return np.where(self.on_things, [dear.get(owner, 1.0) for owner in self.contact_owners], 1.0)
 
 
 class _Gathering:

@@ -76,6 +76,11 @@ class Body(NamedTuple):
     overlaps: Any
     """(Q, 2) capsules that should not meet: counted from 0 for upper links, from L for lower ones, then solids."""
 
+    @property
+    def are_things(self) -> np.ndarray:
+        """Which bodies (R,) are things and no characters."""
+        return ~np.isin(self.roots, self.limbs.trunks)
+
 
 @dataclass(frozen=True)
 class Trunk:

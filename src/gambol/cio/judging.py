@@ -18,7 +18,7 @@ from gambol.cio.cast import Cast
 from gambol.cio.features import Body
 from gambol.cio.kinematics import Frames, frames
 from gambol.cio.optimise import CONTACT
-from gambol.cio.problem import Problem, Solution, Timing, are_things, knots_of, no_guess
+from gambol.cio.problem import Problem, Solution, Timing, knots_of, no_guess
 from gambol.cio.surfaces import Surfaces, clearance, placed
 from gambol.rotations import Array
 
@@ -154,8 +154,9 @@ def work_shares(cast: Cast, problem: Problem, solution: Solution) -> dict[str, f
     """What each of several characters gives of all the force on things, summed over time; nothing without things."""
     with jax.enable_x64(True):
         pushes = np.asarray(_felt(problem, solution).pushes).sum(0)
-    on_things = np.asarray(cast.body.contacts.signs) @ are_things(cast.body) < 0.0
-    given = {name: float(pushes[on_things & (np.array(cast.contact_owners) == name)].sum()) for name in cast.characters}
+    given = {
+        name: float(pushes[cast.on_things & (np.array(cast.contact_owners) == name)].sum()) for name in cast.characters
+    }
     total = sum(given.values())
     return {name: force / total for name, force in given.items()} if len(given) > 1 and total else {}
 

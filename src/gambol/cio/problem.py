@@ -161,11 +161,6 @@ def make_problem(
     )
 
 
-def are_things(body: Body) -> np.ndarray:
-    """Which bodies (R,) are things and no characters."""
-    return ~np.isin(body.roots, body.limbs.trunks)
-
-
 def at_rest(problem: Problem, timing: Timing, contacts: float) -> Solution:
     """The uninformative beginning: the start held all along.
 
@@ -180,9 +175,9 @@ def at_rest(problem: Problem, timing: Timing, contacts: float) -> Solution:
     feet = np.isin(body.patches.owners, body.limbs.effectors)[patches] & ~weak
     knees = (bearing @ (feet @ bearing) > 0.0) & ~feet & (np.asarray(body.contacts.partners) == 0)
     signs = np.asarray(body.contacts.signs)
-    climbed = (signs > 0.0) @ ((signs < 0.0).any(0) & ~are_things(body))
+    climbed = (signs > 0.0) @ ((signs < 0.0).any(0) & ~body.are_things)
     strong = feet | ((knees | climbed) & _touching_at_start(problem))
-    things = np.asarray(body.contacts.signs) @ are_things(body)
+    things = np.asarray(body.contacts.signs) @ body.are_things
     begun = contacts * np.where(things != 0, things < 0, strong)
     return Solution(features, np.zeros_like(features), np.tile(begun, (timing.phases, 1)))
 

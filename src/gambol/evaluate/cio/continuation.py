@@ -8,7 +8,7 @@ from gambol.evaluate.cio.behaviours import CLIP, row_of
 from gambol.evaluate.condition import Condition
 from gambol.evaluate.running import outcomes, wanted
 
-TASKS = ("cio/walk", "cio/kick", "cio/biped-walk")
+TASKS = ("cio/walk", "cio/kick", "cio/get-up-front")
 ALL, STRAIGHT = "three stages", "straight to the third"
 
 
