@@ -21,7 +21,7 @@ from gambol.scenes import Scene
 
 _CARRIED = 0.1
 """Share of the weight, or of it times a metre, that may be unsupported in a pose that can be held."""
-_NEAR = 0.02
+_NEAR = 0.01
 """Metres from a surface at which a patch bears."""
 _VARIABLES = (2.0, -0.05)
 """Contact variables of what bears and of what does not: nearly free forces, and none that would help."""
