@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from gambol.goals import load_task
+from gambol.partwise.outlook import Outlook
 from gambol.partwise.settings import Settings
+from gambol.sim import pack_state
 from test_partwise import STAY
 
 pytest.importorskip("jax", reason="JAX is not installed")
@@ -31,6 +33,25 @@ def test_trials_run_together_and_end_like_single_ones() -> None:
     assert not any(trial.succeeded for trial in outcomes["hopeless"])
     assert all(trial.seconds == pytest.approx(0.055, abs=0.006) for trial in outcomes["hopeless"])
     assert len({trial.mean_cost for trial in outcomes["easy"]}) == 3, "each trial has its own random stream"
+
+
+def test_the_mean_cost_is_that_of_what_was_done() -> None:
+    """A batch says the same about a motion as the eyes of a single trial do when they see it again."""
+    task = load_task({**STAY, "keyframes": [{**STAY["keyframes"][0], "sustain": 0.1}]})
+    settings = Settings(rollouts=12, horizon=0.1, noise=0.5)
+    batch = TrialBatch([task], settings, [0], device="cpu", keep=1)
+    (trial,) = batch.run(lambda moment: None)
+    (motion,) = batch.motions()
+    assert motion.qvel is not None
+    assert motion.ctrl is not None
+    outlook = Outlook(task.world, task.keyframes or (), settings, 0, partwise=True)
+    done = [
+        outlook.cost(pack_state(outlook.model, qpos, qvel), ctrl, 0)
+        for qpos, qvel, ctrl in zip(motion.qpos[:-1], motion.qvel[1:], motion.ctrl[:-1], strict=True)
+    ]
+    outlook.planner.close()
+    assert trial.mean_cost == pytest.approx(np.mean(done), rel=0.05)
+    assert np.std(done) > 0.1 * np.mean(done), "costs that never change would prove little"
 
 
 def test_variants_share_a_batch() -> None:

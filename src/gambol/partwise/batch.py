@@ -48,6 +48,7 @@ class Trial:
     reached: int
     """Keyframes reached."""
     mean_cost: float
+    """Of its simulation steps."""
     recombined_share: float
 
 
@@ -74,7 +75,8 @@ class _Course(NamedTuple):
     ended: Any
     """Seconds at which it ended, or infinity."""
     cost: Any
-    """Sum of the best costs of its plans while it ran."""
+    """Sum of what its simulation steps cost while it ran."""
+    steps: Any
     wins: Any
     plans: Any
 
@@ -123,7 +125,7 @@ class TrialBatch:
         zeros = jnp.zeros(self._trials, jnp.float32)
         whole = jnp.zeros(self._trials, jnp.int32)
         task_of = jnp.asarray(self._task_of, jnp.int32)
-        self._course = _Course(task_of, whole, zeros, zeros, zeros > 1, zeros + jnp.inf, zeros, whole, whole)
+        self._course = _Course(task_of, whole, zeros, zeros, zeros > 1, zeros + jnp.inf, zeros, whole, whole, whole)
         self._dismissed: list[tuple[np.ndarray, _Course]] = []
         self._recorded: list[tuple[np.ndarray, Array, Array]] = []
         self._now = 0.0
@@ -175,6 +177,14 @@ class TrialBatch:
             """Where the tables have the keyframe that each trial aims at."""
             return course.task * (last + 1) + jnp.minimum(course.index, last)
 
+        def costs_of(states: Any, sensors: Any, controls: Any, course: _Course) -> Any:
+            """Costs of what the trials (B, N, T) do, by pair and term, on the way to their present keyframes."""
+            index, velocities = rows_of(course), states[..., 1 + nq : 1 + nq + nv]
+            facing = device_table.facing[index][:, None, None]
+            joints = velocities[..., self._planning.joint_dofs]
+            rolled = Rolled(self._planning, sensors, joints, controls, facing, heights[:, course.task])
+            return costs(rolled, device_table, index)
+
         @jax.jit
         def later(nominal: Any, carried: Any) -> tuple[Any, Any]:
             return shift @ nominal, shift @ carried
@@ -197,16 +207,7 @@ class TrialBatch:
             def by_trial(array: Any) -> Any:
                 return array.reshape(-1, settings.rollouts, *array.shape[1:])
 
-            index = rows_of(course)
-            rolled = Rolled(
-                self._planning,
-                by_trial(sensors),
-                by_trial(states[..., 1 + nq : 1 + nq + nv][..., self._planning.joint_dofs]),
-                by_trial(rows),
-                device_table.facing[index][:, None, None],
-                heights[:, course.task],
-            )
-            found = costs(rolled, device_table, index)
+            found = costs_of(by_trial(states), by_trial(sensors), by_trial(rows), course)
             bad = by_trial(failed | (overflowed != 0)) | ~jnp.isfinite(found.sum(-1))
             found = jnp.where(bad[..., None], UNSTABLE_COST, found)
             totals = found.sum(-1)
@@ -214,12 +215,11 @@ class TrialBatch:
             nominal = chosen(tried, best, settings.smoothing)
             made = [strides(tried, totals, settings.strides).astype(tried.dtype)]
             if seen is not None:
-                made.append(recombine(tried, found, seen[index], sources))
+                made.append(recombine(tried, found, seen[rows_of(course)], sources))
             running = (~course.failed) & (course.index <= last)
             hopeless = running & bad.all(axis=1)
             planned = running & ~hopeless
             course = course._replace(
-                cost=course.cost + jnp.where(planned, totals.min(axis=1), 0.0),
                 wins=course.wins + (planned & (best >= settings.rollouts - parted)),
                 plans=course.plans + planned,
                 failed=course.failed | hopeless,
@@ -228,7 +228,9 @@ class TrialBatch:
             return nominal, jnp.concat(made, axis=1), jnp.clip(acting @ nominal, low, high), course
 
         @jax.jit
-        def advance(sensors: Any, unstable: Any, overflowed: Any, course: _Course, now: Any) -> _Course:
+        def advance(
+            states: Any, sensors: Any, controls: Any, unstable: Any, overflowed: Any, course: _Course, now: Any
+        ) -> _Course:
             wrong = (~course.failed) & (course.index <= last) & (unstable | (overflowed != 0))
             course = course._replace(failed=course.failed | wrong, ended=jnp.where(wrong, now, course.ended))
             for step in range(settings.replan_every):
@@ -236,6 +238,8 @@ class TrialBatch:
                 gaps = device_table.displacements(sensors[:, step : step + 1], index)[:, 0]
                 near = jnp.sqrt((gaps**2).sum((-1, -2))) <= tolerance[index]
                 running = (~course.failed) & (course.index <= last)
+                played, sensed, given = (part[:, None, step : step + 1] for part in (states, sensors, controls))
+                cost = costs_of(played, sensed, given, course).sum((-1, -2))
                 elapsed = course.elapsed + dt
                 held = jnp.where(near, course.held + dt, 0.0)
                 reached = running & near & (held >= sustain[index] - ROUNDING)
@@ -247,6 +251,8 @@ class TrialBatch:
                     elapsed=jnp.where(reached, 0.0, elapsed),
                     held=jnp.where(reached, 0.0, held),
                     failed=failed,
+                    cost=course.cost + jnp.where(running, cost, 0.0),
+                    steps=course.steps + running,
                     ended=jnp.where(over, now + (step + 1) * dt, course.ended),
                 )
             return course
@@ -310,7 +316,8 @@ class TrialBatch:
         states = acted.states
         # copies: the arrays of the simulation are written over in the next round
         self._state = jax.numpy.array(states[:, -1])
-        self._course = self._advance(acted.sensors, acted.failed, acted.overflowed, self._course, self._now)
+        sensed = acted.sensors, controls, acted.failed, acted.overflowed
+        self._course = self._advance(states, *sensed, self._course, self._now)
         if self._keep:
             rows = np.flatnonzero(self._present < self._keep)
             played, steered = (np.array(part) for part in jax.device_get((states[rows], controls[rows])))
@@ -341,13 +348,13 @@ class TrialBatch:
 
     def _outcomes(self) -> list[Trial]:
         course = self._whole_course()
-        plans = np.maximum(course.plans, 1)
+        plans, steps = (np.maximum(count, 1) for count in (course.plans, course.steps))
         return [
             Trial(
                 bool(course.index[b] >= len(self._keyframes)),
                 float(course.ended[b]),
                 int(course.index[b]),
-                float(course.cost[b] / plans[b]),
+                float(course.cost[b] / steps[b]),
                 float(course.wins[b] / plans[b]),
             )
             for b in range(self._trials)

@@ -42,6 +42,7 @@ class KeyframeController:
         self._dt = float(self._outlook.model.opt.timestep)
         self.progress = KeyframeProgress(self.keyframes)
         self.costs: list[float] = []
+        """What each simulation step so far cost on the way to its keyframe."""
         self.plans_seconds = 0.0
         self._since_plan = 0
         self._time = 0.0
@@ -71,10 +72,11 @@ class KeyframeController:
         if self._since_plan % self._settings.replan_every == 0:
             began = time.perf_counter()
             self.planned_for = float(state[0])  # a plan that fails has been carried on to now all the same
-            self.costs.append(self._outlook.improve(state, self.progress.row, self._since_plan * self._dt))
+            self._outlook.improve(state, self.progress.row, self._since_plan * self._dt)
             self.plans_seconds += time.perf_counter() - began
             self._since_plan = 0
         control = self._planner.plan.control(self._since_plan * self._dt)
+        self.costs.append(self._outlook.cost(state, control, self.progress.row))
         self._since_plan += 1
         return control
 

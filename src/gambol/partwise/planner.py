@@ -140,20 +140,18 @@ class Planner:
         self._nominal = plan.knots[None].copy()
         self._carried = np.repeat(self._nominal[:, None], self._kept, axis=1)
 
-    def improve(self, state: Array, keyframe: int, age: float) -> float:
-        """One plan, or several rounds, from a state (nstate,) towards a keyframe; the last is ``age`` seconds old.
-
-        Gives the cost of the best candidate, over several rounds the mean.
-        """
+    def improve(self, state: Array, keyframe: int, age: float) -> None:
+        """One plan, or several rounds, from a state (nstate,) towards a keyframe; the last is ``age`` seconds old."""
         later = self._phases + age / self._spacing
         self._shift(spline_matrix(self._settings.knots, later))
-        return float(np.mean([self._round(state, keyframe) for _ in range(self._settings.rounds)]))
+        for _ in range(self._settings.rounds):
+            self._round(state, keyframe)
 
     def _shift(self, later: Array) -> None:
         """Read the plan and the carried candidates from a later moment on."""
         self._nominal, self._carried = later @ self._nominal, later @ self._carried
 
-    def _round(self, state: Array, keyframe: int) -> float:
+    def _round(self, state: Array, keyframe: int) -> None:
         settings, rng = self._settings, self._rng
         shape = (1, self._fresh, settings.knots, len(self._low))
         draws = rng.standard_normal(shape), rng.random((1, self._fresh, 1, len(self._low)))
@@ -185,7 +183,6 @@ class Planner:
             self.recombined_wins += int(best[0] >= settings.rollouts - len(sources))
         self._nominal, self._carried = chosen(knots, best, settings.smoothing), np.concatenate(carried, axis=1)
         self.plans += 1
-        return float(totals[0, best[0]])
 
 
 UNSTABLE_COST = 1e9

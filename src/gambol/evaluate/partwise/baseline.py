@@ -33,11 +33,6 @@ COMPARED = {
 }
 """What the paper counts, which way is better, and what it found."""
 
-COSTS = (
-    "mean cost is the predicted cost of a plan's best candidate over its horizon, averaged over plans; "
-    "the paper's is the average cost per simulation step: methods can be compared, figures cannot"
-)
-
 _PAIRS = {
     "success %": "success %",
     "mean cost": "mean cost",
@@ -91,7 +86,7 @@ def baseline(request: Request) -> Findings:
         )
         tables["partwise-baseline"] = Table(title, rows, SHOWN)
         charts["partwise-baseline"] = _bars(rows)
-        remarks += [*_verdicts(rows), COSTS]
+        remarks += _verdicts(rows)
     if descending:
         courses = [mean_descent(ended) for ended in outcomes(descending, request, DESCENT)]
         tables["partwise-descent"] = _descent_table(descending, courses)

@@ -15,24 +15,19 @@ from gambol.sim import Simulation
 
 
 def descended(condition: Condition, seed: int) -> dict[str, Any]:
-    """Simulated seconds and best cost of each plan until the first keyframe is reached or given up."""
+    """Seconds and cost of each simulation step until the first keyframe is reached or given up."""
     began = time.perf_counter()
     task = condition.loaded
     simulation = Simulation(task.world, task.initial_qpos())
     controller = KeyframeController(task, condition.settings, seed, partwise=condition.solver == PARTWISE)
     controller.reset(simulation.state)
     times: list[float] = []
-    costs: list[float] = []
-    planned = 0
     try:
         while True:
             control = controller.step(simulation.state)
             if controller.progress.index > 0 or controller.progress.failed:
                 break
-            if len(controller.costs) > planned:
-                planned = len(controller.costs)
-                times.append(round(simulation.data.time, 4))
-                costs.append(controller.costs[-1])
+            times.append(round(simulation.data.time, 4))
             simulation.step(control)
     except FloatingPointError:
         pass  # physics went wrong: the curve ends here
@@ -40,7 +35,7 @@ def descended(condition: Condition, seed: int) -> dict[str, Any]:
         controller.close()
     return {
         "times": times,
-        "costs": costs,
+        "costs": controller.costs,
         "reached": controller.progress.index > 0,
         "wall_seconds": time.perf_counter() - began,
     }
