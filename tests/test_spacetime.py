@@ -145,6 +145,7 @@ def test_objectives_read_what_they_say() -> None:
     spins = view.spin[0, :, 2]
     assert spins[1] > 1.0
     assert moments("spin", view) == pytest.approx(-(spins**2), abs=1e-6)
+    assert moments("momentum", view, value=2.0) == pytest.approx((spins - 2.0) ** 2, abs=1e-6)
     assert moments("spin", view, most=0.0) == pytest.approx([0, 0, -(spins[2] ** 2)], abs=1e-6)
     assert moments("torque", view).shape == (3,)
     assert moments("rest_pose", view, joints=["elbow"]) == pytest.approx([2 * 0.2**2] * 3)

@@ -133,17 +133,37 @@ class Heading(Parameters):
         return self.model_copy(update={"degrees": -self.degrees})
 
 
-class Spin(Parameters):
-    """An axis as the character faces at the window's start (forward, left, up), and the momentum that counts."""
+class About(Parameters):
+    """An axis as the character faces at the window's start (forward, left, up)."""
 
     axis: str = "up"
+
+    @property
+    def lateral(self) -> bool:
+        """Whether turns about it are somersaults, which stay what they are when left and right are exchanged."""
+        return self.axis == "left"
+
+
+class Spin(About):
+    """The momentum that counts."""
+
     least: float = -np.inf
     most: float = np.inf
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=True)
 
     def mirrored(self) -> Self:
-        """Left and right exchanged: somersaults stay what they are, other turns go the other way."""
-        return self if self.axis == "left" else self.model_copy(update={"least": -self.most, "most": -self.least})
+        """Left and right exchanged."""
+        return self if self.lateral else self.model_copy(update={"least": -self.most, "most": -self.least})
+
+
+class Momentum(About):
+    """A momentum to have."""
+
+    value: float
+
+    def mirrored(self) -> Self:
+        """Left and right exchanged."""
+        return self if self.lateral else self.model_copy(update={"value": -self.value})
 
 
 def balance(view: View, given: Balance) -> Array:
@@ -223,8 +243,21 @@ def keep(view: View, given: Threshold) -> Array:
 
 def spin(view: View, given: Spin) -> Array:
     """As much angular momentum about an axis as possible (equation 23), within a range (25 to 27)."""
-    about = (view.spin * view.axis(given.axis)).sum(-1)
+    about = _momentum_about(view, given.axis)
     return -(about**2) * (about > given.least) * (about < given.most)
+
+
+def momentum(view: View, given: Momentum) -> Array:
+    """A certain angular momentum about an axis; not in the paper.
+
+    Who turns the wrong way, as a jump by itself does when it should become a front flip, is not helped by equation 27:
+    there its cost is flat.
+    """
+    return (_momentum_about(view, given.axis) - given.value) ** 2
+
+
+def _momentum_about(view: View, axis: str) -> Array:
+    return (view.spin * view.axis(axis)).sum(-1)
 
 
 @dataclass(frozen=True)
@@ -248,6 +281,7 @@ TERMS: Mapping[str, Term] = {
     "high": Term(high, At),
     "keep": Term(keep, Threshold),
     "spin": Term(spin, Spin),
+    "momentum": Term(momentum, Momentum),
 }
 """Every objective by the name task files call it."""
 
@@ -272,7 +306,7 @@ class Weighed:
             given = term.parameters(**objective.parameters)
         except ValidationError as error:
             raise explained(error, known=term.parameters.model_fields).within(key=f"{key}.parameters") from None
-        if isinstance(given, Spin) and given.axis not in AXES:
+        if isinstance(given, About) and given.axis not in AXES:
             raise unknown_name("axis", given.axis, AXES, key=f"{key}.parameters.axis")
         given = given.mirrored() if mirror else given
         return Weighed(objective.term, term, given, objective.weight, objective.when == "end")
