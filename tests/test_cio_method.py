@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -173,6 +175,19 @@ def test_the_same_seed_gives_the_same_motion(stood: gambol.Result) -> None:
     np.testing.assert_array_equal(gambol.solve(STAND).motion.qpos, stood.motion.qpos)
 
 
+def test_the_number_of_cores_changes_nothing(stood: gambol.Result, tmp_path: Path) -> None:
+    """Where work can be bound to one core."""
+    if not hasattr(os, "sched_setaffinity") or len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("there is one core, or no way to use one only")
+    path = tmp_path / "alone.npy"
+    script = (
+        f"import os; os.sched_setaffinity(0, {{{min(os.sched_getaffinity(0))}}}); import gambol, numpy; "
+        f"numpy.save({str(path)!r}, gambol.solve({STAND!r}).motion.qpos)"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+    np.testing.assert_array_equal(np.load(path), stood.motion.qpos)
+
+
 def test_progress_is_told_and_an_interruption_keeps_what_there_is() -> None:
     heard: list[Progress] = []
 
@@ -218,6 +233,24 @@ def test_the_number_of_phases_grows_until_it_converges(monkeypatch: pytest.Monke
     assert [each.timing.phases for each in found] == [1, 2]
     assert [each.converged for each in found] == [False, True]
     assert min(found, key=lambda each: each.order) is found[1]
+
+
+@pytest.mark.parametrize(("given", "taken"), [({}, [0, (0, 1)]), ({"tries": 1}, [0]), ({"noise": 0.0}, [0])])
+def test_what_did_not_converge_is_tried_again_with_other_noise(
+    given: dict[str, Any], taken: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds: list[Any] = []
+
+    def lucky_later(problem: Any, timing: Any, settings: Settings, first: float, seed: Any, told: Any) -> Outcome:
+        seeds.append(seed)
+        found = fake_optimise(problem, timing, settings, first, seed, told)
+        return found if seed else replace(found, solution=at_rest(problem, timing, 0.0))
+
+    monkeypatch.setattr(solving, "optimise", lucky_later)
+    settings = Settings(first_contacts=(0.3,), **{"tries": 3, **given})
+    found = list(solving.search(Prepared.of(load_task(STAND)), settings, 0, lambda progress: None))
+    assert seeds == taken
+    assert found[-1].converged == (len(taken) == 2)
 
 
 def test_other_seeds_give_other_solutions_once_each(stood: gambol.Result) -> None:

@@ -61,6 +61,28 @@ def test_the_gradient_of_the_whole_cost_matches_finite_differences(biped: Featur
             assert float(np.dot(gradient, direction)) == pytest.approx(measured, rel=1e-4, abs=1e-3)
 
 
+def test_the_costs_of_parts_add_up(biped: FeatureModel) -> None:
+    settings = Settings(samples_per_phase=3)
+    with jax.enable_x64(True):
+        world = Surfaces.of_boxes([(np.array([0.3, 0.0, 0.2]), np.eye(3), np.array([0.2, 0.5, 0.2]))])
+        rng, costs = np.random.default_rng(0), jax.jit(lambda *given: problem.terms(*given)[0])
+        start = standing_features(biped)
+
+        def lasting(phases: int) -> tuple[problem.Problem, problem.Timing]:
+            timing = problem.Timing(phases, 0.5, 2, settings.samples_per_phase)
+            return problem.make_problem(biped, world, start, wishes.standing(biped), timing, settings), timing
+
+        odd, _ = lasting(3)
+        assert odd.parts(2)[0] is odd, "an odd number of samples stays together"
+        given, timing = lasting(2)
+        held = problem.at_rest(given, timing, 0.5)
+        moved = jax.tree.map(lambda part: part + 0.05 * np.abs(rng.normal(size=part.shape)), held)
+        each = [costs(part, moved, problem.no_guess(part)) for part in given.parts(2)]
+        assert len(each) == 2
+        for name, whole in costs(given, moved, problem.no_guess(given)).items():
+            assert sum(float(found[name]) for found in each) == pytest.approx(float(whole), rel=1e-9), name
+
+
 def test_only_contacts_with_the_world_push_a_cast_as_a_whole(biped: FeatureModel) -> None:
     """What bodies do to each other cancels out, forces and, where they touch, moments."""
     with jax.enable_x64(True):
@@ -165,3 +187,13 @@ def test_a_standing_body_keeps_standing_on_both_feet(biped: FeatureModel) -> Non
     assert found.iterations[3] == 0
     again = optimise.optimise(given, timing, settings, first_contact=0.3, seed=0)
     np.testing.assert_array_equal(found.solution.features, again.solution.features)
+    longer = settings.model_copy(update={"iterations": (10, 300, 0), "least_gain": 1.0})
+    assert 100 < optimise.optimise(given, timing, longer, first_contact=0.3).iterations[1] < 300
+
+
+def test_a_stage_goes_on_as_long_as_it_gains() -> None:
+    falling = [1.001**-k for k in range(201)]
+    assert not optimise.gains_little(falling[:100], 0.5), "too early to say"
+    assert not optimise.gains_little(falling, 0.1)
+    assert optimise.gains_little(falling, 0.11)
+    assert not optimise.gains_little([1.0] * 200, 0.0)

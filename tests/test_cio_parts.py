@@ -134,7 +134,7 @@ def test_scenes_become_surfaces_of_few_sizes() -> None:
         objects, terrain = parse_objects(scene)
         surfaces = Surfaces.of(Scene({"humanoid": build("humanoid")}, objects, terrain))
         shapes.append((surfaces.centres.shape[0], surfaces.box_centres.shape[0]))
-    assert shapes == [(2, 1), (8, 1), (32, 4)]
+    assert shapes == [(2, 1), (8, 1), (16, 4)]
     objects, terrain = parse_objects({"stool": {}})
     with pytest.raises(InputError, match="cylinder"):
         Surfaces.of(Scene({"humanoid": build("humanoid")}, objects, terrain))

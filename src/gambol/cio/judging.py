@@ -15,6 +15,7 @@ import numpy as np
 
 from gambol.cio import contact, dynamics, limbs, obstacles, wishes
 from gambol.cio.cast import Cast
+from gambol.cio.compiling import compiled
 from gambol.cio.features import Body
 from gambol.cio.kinematics import Frames, frames
 from gambol.cio.optimise import CONTACT
@@ -79,7 +80,7 @@ class _Felt(NamedTuple):
     """(W,) of each wish, in its unit."""
 
 
-@jax.jit
+@compiled
 def _felt(problem: Problem, solution: Solution) -> _Felt:
     body, patches = problem.body, problem.body.patches
     knots = knots_of(problem, solution)

@@ -8,7 +8,7 @@ from gambol.goals import Task
 from gambol.results import ProgressListener, Result
 
 NAME = "cio"
-_EXTRA = {"jax": "JAX", "jaxlib": "JAX", "scipy": "SciPy"}
+_EXTRA = {"jax": "JAX", "jaxlib": "JAX", "scipy": "SciPy", "threadpoolctl": "threadpoolctl"}
 
 
 def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener) -> Result:

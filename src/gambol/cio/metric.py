@@ -29,7 +29,7 @@ class Metric(NamedTuple):
 
     matrices: Any
     contacts: Any
-    """Scale of the contact variables."""
+    """(N,) scale of the contact variables."""
 
     @staticmethod
     def of(problem: Problem, *, wishful: bool = False) -> Metric:
@@ -37,7 +37,7 @@ class Metric(NamedTuple):
         weights = {name: float(weight) for name, weight in problem.weights.items()}
         values, first, second = (_free(np.asarray(table), float(problem.spacing)) for table in problem.basis)
         step = 2.0 * float(problem.dt)
-        last = first[np.asarray(problem.phases) >= problem.phases[-1] - 1]
+        last = first[np.asarray(problem.last)]
         bending, resting = step * second.T @ second, step * weights["ends_at_rest"] * last.T @ last
         if wishful:
             rooted = _whitening(weights["acceleration"] * bending + resting, _WISHFUL_FLOOR)
@@ -49,7 +49,7 @@ class Metric(NamedTuple):
             ending = _whitening(weights["limb_acceleration"] * bending + staying, _FLOOR)
         matrices = np.repeat(ending[None], len(problem.start), axis=0)
         matrices[np.asarray(problem.body.roots)] = rooted
-        return Metric(matrices, np.array(_CONTACT_SCALE))
+        return Metric(matrices, np.full(len(problem.burdens), _CONTACT_SCALE))
 
     def applied(self, whitened: Solution) -> Solution:
         """Features and velocities of whitened ones."""
@@ -57,9 +57,22 @@ class Metric(NamedTuple):
         features, velocities = jnp.split(jnp.einsum("oij,jok->iok", self.matrices, both), 2)
         return Solution(features, velocities, self.contacts * whitened.contacts)
 
+    def solution(self, flat: Any) -> Solution:
+        """The solution of a flat vector of whitened features, velocities and contacts."""
+        features, size, _ = self.matrices.shape
+        motion, contacts = flat[: 6 * features * size], flat[6 * features * size :]
+        values, velocities = motion.reshape(2, size // 2, features, 6)
+        return self.applied(Solution(values, velocities, contacts.reshape(-1, self.contacts.size)))
+
+    def flat(self, solution: Solution) -> Array:
+        """The vector of which :meth:`solution` makes a solution."""
+        return np.concatenate([np.ravel(part) for part in self.undone(solution)])
+
     def undone(self, solution: Solution) -> Solution:
         """Whitened features and velocities of plain ones."""
-        return Metric(np.linalg.inv(np.asarray(self.matrices)), 1.0 / self.contacts).applied(solution)
+        both = np.concatenate([solution.features, solution.velocities])
+        features, velocities = np.split(np.einsum("oij,jok->iok", np.linalg.inv(self.matrices), both), 2)
+        return Solution(features, velocities, solution.contacts / self.contacts)
 
 
 def _free(table: Array, spacing: float) -> Array:

@@ -40,6 +40,8 @@ class Problem(NamedTuple):
     """(T,) the phase of each sample."""
     spacing: Any
     """Seconds between knots."""
+    last: Any
+    """(T,) which samples lie in the last two phases."""
     dt: Any
     """Seconds between samples."""
     path_dt: Any
@@ -50,6 +52,33 @@ class Problem(NamedTuple):
     """(N,) how much dearer the forces of contacts are than usual: of characters that should work less."""
     weights: Any
     """The settings' weights by name."""
+    share: Any
+    """Of what belongs to no moment: 1 for a whole problem."""
+
+    def parts(self, count: int) -> list[Problem]:
+        """Stretches of time of the same shapes, whose costs add up to those of all: ``count`` of them, or just this.
+
+        Samples, ways through solids and wishes are dealt out evenly, wherever that is possible.
+        """
+        if len(self.phases) % count:
+            return [self]
+        samples, rows = len(self.phases) // count, len(self.wished.weights) // count
+        ways = max(len(self.paths.values) - 1, 0) // count
+        found = []
+        for k in range(count):
+            some, wished = slice(k * samples, (k + 1) * samples), slice(k * rows, (k + 1) * rows)
+            # a way has two ends, so neighbours have one moment in common
+            path = slice(k * ways, (k + 1) * ways + 1)
+            part = self._replace(
+                wished=jax.tree.map(lambda table, at=wished: table[at], self.wished),
+                basis=Basis(*(table[some] for table in self.basis)),
+                paths=Basis(*(table[path] for table in self.paths)),
+                phases=self.phases[some],
+                last=self.last[some],
+                share=self.share / count,
+            )
+            found.append(part)
+        return found
 
 
 class Solution(NamedTuple):
@@ -144,6 +173,7 @@ def make_problem(
     """
     count = timing.phases * timing.samples_per_phase * settings.path_samples + 1
     path_times = np.linspace(0.0, timing.phases * timing.phase_duration, count if surfaces.has_solids else 0)
+    phases = np.repeat(np.arange(timing.phases), timing.samples_per_phase)
     return Problem(
         model.body,
         surfaces,
@@ -151,13 +181,15 @@ def make_problem(
         Basis.at(timing.samples, timing.knots, timing.spacing),
         Basis.at(path_times, timing.knots, timing.spacing),
         start,
-        np.repeat(np.arange(timing.phases), timing.samples_per_phase),
+        phases,
         np.array(timing.spacing),
+        phases >= timing.phases - 2,
         np.array(timing.dt),
         np.array(timing.dt / settings.path_samples),
         np.isin(model.patch_names, list(grabbing))[model.body.contacts.patches],
         np.ones(len(model.body.contacts.patches)) if burdens is None else burdens,
         {name: np.array(float(getattr(settings, name))) for name in _WEIGHTS},
+        np.array(1.0),
     )
 
 
@@ -237,9 +269,9 @@ def terms(problem: Problem, solution: Solution, guess: Guess, hinted: Any = True
         costs["penetration"] += weights["penetration"] * through
     costs["wish"] = weights["wish"] * wishes.cost(problem.wished, knots)
     # whoever arrives in the last moment has no phases left for the steps that turn out to be missing
-    last = (problem.phases >= problem.phases[-1] - 1)[:, None, None]
+    last = problem.last[:, None, None]
     speeds = ((last * moving.velocities**2).sum() + (last * moving.rates**2).sum()) * problem.dt
-    costs["ends_at_rest"] = weights["ends_at_rest"] * (speeds + (knots[-1] ** 2).sum())
+    costs["ends_at_rest"] = weights["ends_at_rest"] * (speeds + problem.share * (knots[-1] ** 2).sum())
 
     def unsupported() -> tuple[Any, Any]:
         distance, support = dynamics.support_distance(body, moving, touch, contacts, guess.support)

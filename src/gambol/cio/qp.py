@@ -20,8 +20,12 @@ NEWTON_STEPS = 40
 """At most; ten bring a thousand random problems to rounding from nothing, two or three suffice from a good guess."""
 _TOLERANCE = 1e-9
 """Largest error of the residual equations at which all time steps count as solved."""
-_STRIDES = (1.0, 0.5, 0.2, 0.05, 0.01)
-"""Shares of a Newton step that are tried; the best is taken."""
+_STRIDES = (0.5, 0.2, 0.05, 0.01)
+"""Shares of a Newton step that are tried where the whole step is too long; the best is taken."""
+_ENOUGH = 1e-4
+"""Share of the decrease that the slope promises, which the whole step must bring."""
+_ROUNDING = 1e-13
+"""Decrease of the dual, as a share of it, that is lost in rounding."""
 _TANGENTIAL = (0, 1, 3, 4, 5)
 """Components of a wrench that the normal force bounds; the remaining one, 2, is the normal force itself."""
 
@@ -58,9 +62,8 @@ def solve(maps: Any, required: Any, weights: Any, limits: Any, grabs: Any, guess
     problem = _Problem(maps, required, weights, limits, jnp.asarray(grabs))
     settled = lax.stop_gradient(problem)
     beginnings = jnp.stack([jnp.zeros_like(required), settled.required if guess is None else lax.stop_gradient(guess)])
-    found = _newton(settled, _best(settled, beginnings))
-    curvature = _imbalance(settled, found)[1]
-    residual = found - _solved(curvature, _imbalance(problem, found)[0])
+    found, curvature = _newton(settled, _best(settled, beginnings))
+    residual = found - _solved(curvature, _error(problem, found, _wrenches(problem, found)[0]))
     return Forces(_wrenches(problem, residual)[0], residual)
 
 
@@ -74,45 +77,67 @@ class _Problem(NamedTuple):
     grabs: Any
 
 
-def _newton(problem: _Problem, residual: Any) -> Any:
-    """The residuals (T, D) at the optimum."""
+def _newton(problem: _Problem, residual: Any) -> tuple[Any, Any]:
+    """The residuals (T, D) at the optimum, and the Hessian (T, D, D) of the dual there."""
     strides = jnp.asarray(_STRIDES, residual.dtype)[:, None, None]
 
-    def unsolved(state: tuple[Any, Any, Any, Any]) -> Any:
-        steps, _, error, _ = state
-        return (steps < NEWTON_STEPS) & (jnp.abs(error).max() > _TOLERANCE)
+    def unsolved(state: tuple[Any, _Point]) -> Any:
+        steps, point = state
+        return (steps < NEWTON_STEPS) & (jnp.abs(point.error).max() > _TOLERANCE)
 
-    def step(state: tuple[Any, Any, Any, Any]) -> tuple[Any, Any, Any, Any]:
-        steps, residual, error, curvature = state
-        residual = _best(problem, residual - strides * _solved(curvature, error))
-        return steps + 1, residual, *_imbalance(problem, residual)
+    def step(state: tuple[Any, _Point]) -> tuple[Any, _Point]:
+        steps, point = state
+        way = _solved(point.curvature, point.error)
+        whole = _Point.at(problem, point.residual - way)
+        promised = _ENOUGH * (way * point.error).sum(-1)
+        enough = whole.dual <= point.dual - promised + _ROUNDING * jnp.abs(point.dual)
 
-    return lax.while_loop(unsolved, step, (0, residual, *_imbalance(problem, residual)))[1]
+        def shorter() -> _Point:
+            best = _best(problem, point.residual - strides * way)
+            return _Point.at(problem, jnp.where(enough[:, None], whole.residual, best))
+
+        return steps + 1, lax.cond(enough.all(), lambda: whole, shorter)
+
+    _, found = lax.while_loop(unsolved, step, (0, _Point.at(problem, residual)))
+    return found.residual, found.curvature
+
+
+class _Point(NamedTuple):
+    """Residuals (T, D), the dual (T,) there, its gradient (T, D) and its Hessian (T, D, D)."""
+
+    residual: Any
+    dual: Any
+    error: Any
+    curvature: Any
+
+    @staticmethod
+    def at(problem: _Problem, residual: Any) -> _Point:
+        """All that is known there."""
+        wrenches, free, edge = _wrenches(problem, residual)
+        # the projection is linear around here: the identity on the free components, a projection on the edge direction
+        spread = problem.maps * jnp.sqrt(free / problem.weights[..., None])[..., None, :]
+        along = jnp.einsum("tnij,tnj->tni", problem.maps, edge) / jnp.sqrt(problem.weights)[..., None]
+        columns = jnp.concatenate([spread, along[..., None]], axis=-1)
+        columns = jnp.swapaxes(columns, 1, 2).reshape(*residual.shape, -1)
+        curvature = jnp.eye(residual.shape[-1]) + columns @ jnp.swapaxes(columns, 1, 2)
+        return _Point(residual, _dual(problem, residual, wrenches), _error(problem, residual, wrenches), curvature)
 
 
 def _best(problem: _Problem, residuals: Any) -> Any:
     """Of several residuals (S, T, D) the best at each time step."""
-    chosen = jnp.argmin(_dual(problem, residuals), axis=0)
+    chosen = jnp.argmin(_dual(problem, residuals, _wrenches(problem, residuals)[0]), axis=0)
     return jnp.take_along_axis(residuals, chosen[None, :, None], axis=0)[0]
 
 
-def _dual(problem: _Problem, residual: Any) -> Any:
+def _dual(problem: _Problem, residual: Any, wrenches: Any) -> Any:
     """The convex function (…, T) of residuals (…, T, D) whose minimum is the optimal one."""
-    wrenches = _wrenches(problem, residual)[0]
     contact = (problem.weights * (wrenches**2).sum(-1)).sum(-1)
     return 0.5 * (residual**2).sum(-1) + 0.5 * contact - (problem.required * residual).sum(-1)
 
 
-def _imbalance(problem: _Problem, residual: Any) -> tuple[Any, Any]:
-    """Gradient (T, D) and Hessian (T, D, D) of :func:`_dual`."""
-    wrenches, free, edge = _wrenches(problem, residual)
-    error = residual + jnp.einsum("tnij,tnj->ti", problem.maps, wrenches) - problem.required
-    # the projection is linear around here: the identity on the free components, a projection on the edge direction
-    spread = problem.maps * jnp.sqrt(free / problem.weights[..., None])[..., None, :]
-    along = jnp.einsum("tnij,tnj->tni", problem.maps, edge) / jnp.sqrt(problem.weights)[..., None]
-    columns = jnp.concatenate([spread, along[..., None]], axis=-1)
-    columns = jnp.swapaxes(columns, 1, 2).reshape(*residual.shape, -1)
-    return error, jnp.eye(error.shape[-1]) + columns @ jnp.swapaxes(columns, 1, 2)
+def _error(problem: _Problem, residual: Any, wrenches: Any) -> Any:
+    """The gradient (T, D) of :func:`_dual`."""
+    return residual + jnp.einsum("tnij,tnj->ti", problem.maps, wrenches) - problem.required
 
 
 def _wrenches(problem: _Problem, residual: Any) -> tuple[Any, Any, Any]:
@@ -131,39 +156,44 @@ def _projected(wrenches: Any, limits: Any) -> tuple[Any, Any, Any]:
     With them, where each component is free (…, 6: 1 or 0) and the unit direction (…, 6) along which the others move
     together; both are zero where the nearest wrench is none at all.
     """
-    sides = wrenches[..., _TANGENTIAL]
-    normal = wrenches[..., 2]
-    sizes = jnp.abs(sides)
-    force = _normal_force(*(lax.stop_gradient(each) for each in (sizes, normal, limits)))
-    beyond = sizes > limits * force[..., None]
-    bound = jnp.where(beyond, limits, 0.0)
-    chosen = jnp.maximum((normal + (bound * sizes).sum(-1)) / (1.0 + (bound**2).sum(-1)), 0.0)
-    pushing = lax.stop_gradient(chosen > 0.0)[..., None]
-    signed = jnp.sign(sides) * jnp.where(beyond, limits, 0.0)
-    inside = jnp.where(beyond, signed * chosen[..., None], sides)
-    projected = jnp.where(pushing, _assembled(inside, chosen), 0.0)
-    free = jnp.where(pushing, _assembled(jnp.where(beyond, 0.0, 1.0), jnp.zeros_like(chosen)), 0.0)
-    edge = _assembled(signed, jnp.ones_like(chosen))
-    edge = jnp.where(pushing, edge / jnp.linalg.norm(edge, axis=-1, keepdims=True), 0.0)
-    return projected, free, edge
+    # component by component: compilers fuse what is elementwise and stop at sums over an axis
+    sides, normal = [wrenches[..., k] for k in _TANGENTIAL], wrenches[..., 2]
+    bounds = [limits[..., k] for k in range(len(_TANGENTIAL))]
+    sizes = [jnp.abs(side) for side in sides]
+    force = lax.stop_gradient(_normal_force(sizes, normal, bounds))
+    beyond = [size > bound * force for size, bound in zip(sizes, bounds, strict=True)]
+    signed = [
+        jnp.where(each, jnp.sign(side) * bound, 0.0) for each, side, bound in zip(beyond, sides, bounds, strict=True)
+    ]
+    along = 1.0 + sum(each**2 for each in signed)
+    chosen = jnp.maximum((normal + sum(a * b for a, b in zip(signed, sides, strict=True))) / along, 0.0)
+    pushing = lax.stop_gradient(chosen > 0.0)
+    inside = [jnp.where(each, a * chosen, side) for each, a, side in zip(beyond, signed, sides, strict=True)]
+    projected = _assembled([jnp.where(pushing, side, 0.0) for side in inside], chosen)
+    free = _assembled([jnp.where(pushing & ~each, 1.0, 0.0) for each in beyond], jnp.zeros_like(chosen))
+    scale = jnp.where(pushing, 1.0 / jnp.sqrt(along), 0.0)
+    return projected, free, _assembled([scale * each for each in signed], scale)
 
 
-def _normal_force(sizes: Any, normal: Any, limits: Any) -> Any:
-    """The normal force (…) of the nearest wrench in the cone, from the sizes (…, 5) of the other components.
+def _normal_force(sizes: list[Any], normal: Any, limits: list[Any]) -> Any:
+    """The normal force (…) of the nearest wrench in the cone, from the sizes (…) of the other components.
 
     It is the root of the largest of some falling lines, one for every set of components that it may bound: the largest
     of their roots. Components with larger ratios of size to limit are bounded first, so six sets come into question.
     """
-    limits = jnp.broadcast_to(limits, sizes.shape)
-    sets = sizes[..., None, :] * limits[..., :, None] >= sizes[..., :, None] * limits[..., None, :]
-    pushed = normal[..., None] + jnp.where(sets, (limits * sizes)[..., None, :], 0.0).sum(-1)
-    roots = pushed / (1.0 + jnp.where(sets, (limits**2)[..., None, :], 0.0).sum(-1))
-    return jnp.maximum(jnp.maximum(roots.max(-1), normal), 0.0)
+    largest = jnp.maximum(normal, 0.0)
+    for size, limit in zip(sizes, limits, strict=True):
+        pushed, falling = normal, 1.0
+        for other, its in zip(sizes, limits, strict=True):
+            bounded = jnp.where(other * limit >= size * its, its, 0.0)
+            pushed, falling = pushed + bounded * other, falling + bounded**2
+        largest = jnp.maximum(largest, pushed / falling)
+    return largest
 
 
-def _assembled(sides: Any, normal: Any) -> Any:
-    """Wrenches (…, 6) of their bounded components (…, 5) and normal force (…)."""
-    return jnp.concatenate([sides[..., :2], normal[..., None], sides[..., 2:]], axis=-1)
+def _assembled(sides: list[Any], normal: Any) -> Any:
+    """Wrenches (…, 6) of their bounded components (…) and normal force (…)."""
+    return jnp.stack([*sides[:2], normal, *sides[2:]], axis=-1)
 
 
 def _solved(matrices: Any, vectors: Any) -> Any:

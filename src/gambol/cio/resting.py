@@ -13,6 +13,7 @@ import mujoco
 import numpy as np
 
 from gambol.cio import contact, dynamics, limbs
+from gambol.cio.compiling import compiled
 from gambol.cio.features import FeatureModel
 from gambol.cio.kinematics import Basis, frames
 from gambol.cio.surfaces import Surfaces
@@ -43,7 +44,7 @@ def unsupported(model: FeatureModel, surfaces: Surfaces, features: Array) -> flo
         return float(np.linalg.norm(_forces(model.body, still, touch, bearing, np.array(1.0), grabs, None).residual))
 
 
-_forces = jax.jit(dynamics.contact_forces)
+_forces = compiled(dynamics.contact_forces)
 
 
 def rested(scene: Scene, name: str, model: FeatureModel, surfaces: Surfaces, qpos: Array) -> Array:

@@ -24,6 +24,8 @@ class Settings(BaseModel):
     """Most iterations after the first stage in which hands come to the things they move; not in the paper."""
     insistence: Annotated[int, Field(ge=0, le=100_000)] = 500
     """Most iterations after them in which contacts are decided and count forty times as much, physics twenty times."""
+    least_gain: Annotated[float, Field(ge=0.0, le=1.0)] = 0.01
+    """Share of the cost that a hundred iterations must gain for a stage to go on."""
     memory: Annotated[int, Field(ge=3, le=200)] = 30
     """Steps that L-BFGS remembers."""
     noise: Annotated[float, Field(ge=0.0, le=1.0)] = 0.01
@@ -36,6 +38,8 @@ class Settings(BaseModel):
     """How often between two such moments ways through solids are looked at."""
     first_contacts: tuple[Annotated[float, Field(ge=0.0, le=10.0)], ...] = Field((0.3, 0.1), min_length=1, max_length=8)
     """What the contact variables of feet begin with, which the paper does not say; the best motion of all is kept."""
+    tries: Annotated[int, Field(ge=1, le=100)] = 2
+    """How often all of this is tried, each time with other noise, until something converges and succeeds."""
     friction: Annotated[float, Field(gt=0.0, le=10.0)] = 1.0
     """Coefficient at all patches that do not grab; 2 in the paper where walls are climbed."""
     ends_at_rest: Weight = 10.0

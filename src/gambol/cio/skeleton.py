@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import mujoco
 import numpy as np
 
+from gambol.cio.compiling import compiled
 from gambol.cio.features import FeatureModel, posed
 from gambol.cio.fitting import Marks, fitted
 from gambol.cio.hinging import LimbHinges, frame
@@ -63,7 +64,7 @@ def embodied(model: FeatureModel, frames: Frames, start: Array, straight_after: 
     return Embodied(qpos, _misses(model, qpos, positions))
 
 
-@jax.jit
+@compiled
 def _chains_and_normals(limbs: Limbs, positions: Any, turns: Any) -> tuple[Chains, Any]:
     """The limbs, and the directions (T, L, 3) in the world about which their middle joints bend."""
     found = chains(limbs, positions, turns)

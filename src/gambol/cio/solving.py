@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import jax
 import numpy as np
 
+from gambol.cio.compiling import compiled
 from gambol.cio.judging import Residual, by_share, miss, residuals, work_shares
 from gambol.cio.kinematics import Basis, Frames, frames
 from gambol.cio.method import NAME
@@ -19,6 +21,7 @@ from gambol.cio.problem import STAGES, Problem, Solution, Timing, at_rest, knots
 from gambol.cio.settings import Settings
 from gambol.cio.skeleton import embodied
 from gambol.goals import Task
+from gambol.goals.success import judged
 from gambol.motion import Motion, Source
 from gambol.results import Progress, ProgressListener, Report, Result, Status
 from gambol.rotations import Array, from_matrix
@@ -28,7 +31,7 @@ _FRAME = 0.02
 _STAGES = ("wishful thinking", "cautious physics", "refinement", "insistence")
 
 
-_compiled_frames = jax.jit(frames)
+_compiled_frames = compiled(frames)
 
 
 @dataclass(frozen=True)
@@ -42,13 +45,16 @@ class Found:
     """Of the whole body."""
     residuals: Sequence[Residual]
     """The one farthest from being met first."""
+    missed: str
+    """What of the task's success the motion misses; empty if nothing."""
 
     @staticmethod
     def of(prepared: Prepared, problem: Problem, timing: Timing, outcome: Outcome) -> Found:
         """A solution, performed and judged."""
-        motion, missed = motion_of(prepared, problem, timing, outcome.solution)
+        motion, off = motion_of(prepared, problem, timing, outcome.solution)
         worst = residuals(prepared.cast, problem, timing, outcome.solution)
-        return Found(problem, timing, outcome, motion, by_share([*worst, missed]))
+        _, missed = judged(prepared.task.success, motion)
+        return Found(problem, timing, outcome, motion, by_share([*worst, off]), missed)
 
     @property
     def converged(self) -> bool:
@@ -56,11 +62,16 @@ class Found:
         return self.residuals[0].share <= 1.0
 
     @property
-    def order(self) -> tuple[bool, float]:
-        """The smaller, the better: converged first, then by cost, without hints; what did not converge by how far."""
+    def good(self) -> bool:
+        """Whether it converged to what the task calls success."""
+        return self.converged and not self.missed
+
+    @property
+    def order(self) -> tuple[bool, bool, float]:
+        """The smaller, the better: good ones first, then by cost, without hints; what did not converge by how far."""
         costs = self.outcome.costs
         cost = sum(costs.values()) - costs["hint"]
-        return not self.converged, cost if self.converged else self.residuals[0].share
+        return not self.good, not self.converged, cost if self.converged else self.residuals[0].share
 
 
 def solved(task: Task, settings: Settings, seed: int, progress: ProgressListener) -> Result:
@@ -85,21 +96,26 @@ def solved(task: Task, settings: Settings, seed: int, progress: ProgressListener
 
 
 def search(prepared: Prepared, settings: Settings, seed: int, progress: ProgressListener) -> Iterator[Found]:
-    """Solutions as they are found: from every beginning, for every number of phases until one converges."""
+    """Solutions as they are found: from every beginning, for every number of phases until one is good.
+
+    If none is, all of it again with other noise.
+    """
     counts, firsts = prepared.phase_counts, settings.first_contacts
-    parts = len(counts) * len(firsts)
-    for k, phases in enumerate(counts):
+    tries = settings.tries if settings.noise else 1
+    parts = tries * len(counts) * len(firsts)
+    for k, (attempt, phases) in enumerate(product(range(tries), counts)):
         problem, timing = prepared.problem(phases, settings)
-        converged = False
+        noise = (seed, attempt) if attempt else seed
+        good = False
         for i, first in enumerate(firsts):
             budgets = (*settings.iterations, settings.insistence)
             told = _listener(progress, phases, budgets, k * len(firsts) + i, parts)
-            found = Found.of(prepared, problem, timing, optimise(problem, timing, settings, first, seed, told))
-            converged = converged or found.converged
+            found = Found.of(prepared, problem, timing, optimise(problem, timing, settings, first, noise, told))
+            good = good or found.good
             yield found
             if found.outcome.interrupted:
                 return
-        if converged:
+        if good:
             return
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from gambol.errors import InputError
 from gambol.rotations import Array, from_axis_angle, multiply, rotate, to_matrix
@@ -155,7 +156,8 @@ def nearest(surfaces: Surfaces, points: Any, radii: Any, partners: Any) -> tuple
     normal = (shares[..., None] * normals).sum(-2)
     # opposite faces of a thin wall may cancel out; up is as good as anything there
     normal = normal + jnp.asarray([0.0, 0.0, 1e-3])
-    return point, normal / jnp.linalg.norm(normal, axis=-1, keepdims=True)
+    # compilers would work out the derivatives by these anew for every face
+    return lax.optimization_barrier((point, normal / jnp.linalg.norm(normal, axis=-1, keepdims=True)))
 
 
 def clearance(surfaces: Surfaces, points: Any) -> Any:
@@ -236,8 +238,5 @@ def _stacked(faces: Sequence[tuple], boxes: Sequence[tuple]) -> Surfaces:
 
 
 def _padded(count: int, least: int = 2) -> int:
-    """The next of ``least``, four times that, and so on."""
-    size = least
-    while size < count:
-        size *= 4
-    return size
+    """``least``, or the next multiple of four times that."""
+    return least if count <= least else -(-count // (4 * least)) * 4 * least
