@@ -82,7 +82,7 @@ def baseline(request: Request) -> Findings:
         rows = _rows(trying, outcomes(trying, request, TRIAL))
         title = (
             "Partwise MPC | plain predictive sampling, Figure 12 (slowdown 0.5: 400 plans a second, 1.0: 200; "
-            "mean cost of plans, in the paper of simulation steps)"
+            "mean cost of simulation steps)"
         )
         tables["partwise-baseline"] = Table(title, rows, SHOWN)
         charts["partwise-baseline"] = _bars(rows)
@@ -136,7 +136,7 @@ def _bars(rows: Sequence[Mapping[str, Any]]) -> Chart:
     def panel(title: str, key: str, highest: float | None = None) -> Bars:
         return Bars(title, names, {method: [row[f"{method} {key}"] for row in rows] for method in METHODS}, highest)
 
-    panels = [panel("success %", "success %", 100), panel("mean cost of a plan", "mean cost")]
+    panels = [panel("success %", "success %", 100), panel("mean cost of a simulation step", "mean cost")]
     return Chart(panels, "Partwise MPC against predictive sampling, Figure 12")
 
 
