@@ -116,6 +116,15 @@ def test_a_bend_need_not_be_held() -> None:
     assert last.sustain > 0.0
 
 
+def test_the_last_step_to_a_stand_is_left_to_who_performs_it() -> None:
+    lifts = lifting_a_leg("armchair")
+    sitting = np.tile(place(lifts.scene, "sitting"), (30, 1))
+    rises = replace(lifts, qpos=np.concatenate([sitting, lifts.qpos]))
+    frames = Choice().frames(Performance(rises, Touching.of(rises)))
+    assert any(frames[-2] < bend < frames[-1] for bend in Touching.of(rises).bends(frames))
+    assert [round(still.time / DT) for still in stills(rises)] == frames
+
+
 def test_standing_on_something_is_standing_at_another_height() -> None:
     on_floor, on_box = (
         stills(posed(Placement(at=(1.2, 0.0)), objects=objects))[-1].keyframe for objects in (None, "box")

@@ -22,6 +22,7 @@ _OFF_CONTACT, _OFF_WAY, _OFF_POINT = 0.06, 0.08, 0.1
 _HOLD, _LONGEST_HOLD, _LAST_HOLD = 0.3, 0.6, 0.5
 """Share of the time that the motion itself holds a keyframe for which it must be held; seconds at most, and at the end
 at least."""
+_STANDING = "standing"
 _LANDING = 0.3
 """Share of the body's size that it may be off on the whole when it has got to its feet in a leap."""
 _PATIENCE = 8.0
@@ -76,6 +77,8 @@ def stills_of(performance: Performance, choice: Choice) -> tuple[Still, ...]:
         raise InputError("nothing is touched in this motion", hint="what it stands or rests on must be in its scene")
     motion, postures, frames = performance.motion, Postures(performance), choice.frames(performance)
     passing = performance.touching.bends(frames) if choice.by_contacts and not choice.contacts_only else []
+    to_stand = frames[-2:][0] if postures.at(frames[-1]).style == _STANDING else len(motion)
+    """From here on the motion only comes to stand, where it ends so."""
     found, before, last = list[Still](), list[Anchor](), 0
     for frame in sorted({*frames, *passing}):
         bends = frame in passing
@@ -84,6 +87,9 @@ def stills_of(performance: Performance, choice: Choice) -> tuple[Still, ...]:
         if not anchors or (bends and not any(anchor.touches for anchor in anchors)):
             continue
         posture, pairs = postures.at(frame), tuple(anchor.pair for anchor in anchors)
+        # who hurries through a last step on one foot falls over: standing will ask for the step, and leave it the time
+        if bends and frame > to_stand and posture.style == _STANDING:
+            continue
         leaps = performance.touching.speed[last : frame + 1].max() > FAST
         tolerance = round(performance.character.size * _off(anchors, posture, leaps=leaps), 2)
         carriers = {touch.body for touch in performance.touches_at(frame) if not touch.itself}
