@@ -77,8 +77,8 @@ def stills_of(performance: Performance, choice: Choice) -> tuple[Still, ...]:
         raise InputError("nothing is touched in this motion", hint="what it stands or rests on must be in its scene")
     motion, postures, frames = performance.motion, Postures(performance), choice.frames(performance)
     passing = performance.touching.bends(frames) if choice.by_contacts and not choice.contacts_only else []
+    # from here on a motion that ends standing only comes to stand
     to_stand = frames[-2:][0] if postures.at(frames[-1]).style == _STANDING else len(motion)
-    """From here on the motion only comes to stand, where it ends so."""
     found, before, last = list[Still](), list[Anchor](), 0
     for frame in sorted({*frames, *passing}):
         bends = frame in passing
