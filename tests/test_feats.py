@@ -148,3 +148,18 @@ def test_diagonal_legs_of_a_trot_move_together() -> None:
     assert together() == pytest.approx(0.875)
     with_arms, standing_still = standing(3)
     assert FEATS["diagonals_together"](Subject(Motion(with_arms, DT, standing_still, None), "athlete")).value is None
+
+
+def test_a_flight_lands_on_the_feet_or_not() -> None:
+    world, qpos = standing(81)
+    qpos[20:60, 2] += 0.5
+    assert feat("landings_on_feet", world, qpos) == 1
+    qpos[61:, 3:7] = np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0  # flat on its stomach, a moment after its feet
+    qpos[61:, 2] = 0.1
+    assert feat("landings_on_feet", world, qpos) == 0
+
+
+def test_a_hop_is_no_flight() -> None:
+    world, qpos = standing(61)
+    qpos[20:40, 2] += 0.5
+    assert feat("landings_on_feet", world, qpos) == 0

@@ -18,6 +18,10 @@ _RISE = 0.1
 """Metres that count as going up, or down."""
 _LIFTED = 0.02
 """Metres from which on a foot is off the ground."""
+_FLIGHT, _LANDING = 0.3, 0.1
+"""Seconds that a flight lasts at least, and its landing."""
+_FEET = ("_foot", "_toes")
+"""How the names of bodies end that are feet."""
 
 
 @measures("m", "as the wish has it")
@@ -123,7 +127,20 @@ def longest_on_one_hand(subject: Subject) -> Reading:
 @measures("s", "as the wish has it")
 def longest_on_feet(subject: Subject) -> Reading:
     """Longest stretch of time in which feet or toes touch the world and nothing else does."""
-    return _longest(subject, "_foot", "_toes")
+    return _longest(subject, *_FEET)
+
+
+@measures("times", "one for each flight")
+def landings_on_feet(subject: Subject) -> Reading:
+    """How many flights of 0.3 s or more ended on the feet: in the next 0.1 s nothing but feet and toes touched."""
+    own, touched = _named(subject, *_FEET), _touched(subject)
+    aloft, wrong, dt = ~touched.any(axis=1), touched[:, ~own].any(axis=1), subject.motion.dt
+    flown, landed = 0, np.zeros(len(aloft))
+    for t, flying in enumerate(aloft):
+        if not flying and flown * dt >= _FLIGHT:
+            landed[t] = not wrong[t : t + max(round(_LANDING / dt), 1)].any()
+        flown = flown + 1 if flying else 0
+    return _last(np.cumsum(landed))
 
 
 @measures("share", "1 for a trot")
@@ -143,8 +160,7 @@ def turned_on_head(subject: Subject) -> Reading:
     touched, names = _touched(subject), list(subject.character.bodies)
     if "head" not in names:
         raise CannotMeasureError(f"{subject.name!r} has no body named head")
-    feet = [i for i, name in enumerate(names) if name.endswith(("_foot", "_toes"))]
-    spinning = touched[:, names.index("head")] & ~touched[:, feet].any(axis=1)
+    spinning = touched[:, names.index("head")] & ~touched[:, _named(subject, *_FEET)].any(axis=1)
     turned = np.cumsum(np.where(spinning, _upright_turns(subject), 0.0))
     return Reading(abs(float(turned[-1])), np.abs(turned))
 
@@ -175,6 +191,7 @@ FEATS = {
         longest_on_hands,
         longest_on_one_hand,
         longest_on_feet,
+        landings_on_feet,
         diagonals_together,
         *HANDLING,
     )
@@ -204,12 +221,17 @@ def _longest(subject: Subject, *endings: str, single: bool = False) -> Reading:
 
 def _alone(subject: Subject, *endings: str, single: bool = False) -> np.ndarray:
     """(T,) whether bodies (or a single one) with such names touch and no others do."""
+    own, touched = _named(subject, *endings), _touched(subject)
+    count = touched[:, own].sum(axis=1)
+    return np.asarray((count == 1 if single else count > 0) & ~touched[:, ~own].any(axis=1))
+
+
+def _named(subject: Subject, *endings: str) -> np.ndarray:
+    """(bodies of the character,) whether the name of each ends so; an error if none does."""
     own = np.array([name.endswith(endings) for name in subject.character.bodies])
     if not own.any():
         raise CannotMeasureError(f"{subject.name!r} has no bodies named …{' or …'.join(endings)}")
-    touched = _touched(subject)
-    count = touched[:, own].sum(axis=1)
-    return np.asarray((count == 1 if single else count > 0) & ~touched[:, ~own].any(axis=1))
+    return own
 
 
 def _touched(subject: Subject) -> np.ndarray:
