@@ -134,7 +134,8 @@ def longest_on_feet(subject: Subject) -> Reading:
 def landings_on_feet(subject: Subject) -> Reading:
     """How many flights of 0.3 s or more ended on the feet: in the next 0.1 s nothing but feet and toes touched."""
     own, touched = _named(subject, *_FEET), _touched(subject)
-    aloft, wrong, dt = ~touched.any(axis=1), touched[:, ~own].any(axis=1), subject.motion.dt
+    aloft, wrong = (np.asarray(rows) for rows in (~touched.any(axis=1), touched[:, ~own].any(axis=1)))
+    dt = subject.motion.dt
     flown, landed = 0, np.zeros(len(aloft))
     for t, flying in enumerate(aloft):
         if not flying and flown * dt >= _FLIGHT:
