@@ -291,7 +291,7 @@ def test_a_search_is_as_good_once_its_cost_is_that_of_the_other() -> None:
 
 
 def test_clips_are_optimised_with_and_without_their_parts(tmp_path: Path) -> None:
-    short = ["generations=1", "population=4"]
+    short = ["generations=1", "population=4", "cache=false"]
     request = Request(1, tmp_path, rows=["spacetime/push-ups"], overrides=short)
     rows = {
         row["clip"].partition(": ")[2]: row
@@ -300,3 +300,11 @@ def test_clips_are_optimised_with_and_without_their_parts(tmp_path: Path) -> Non
     assert list(rows) == ["as it ships", "without look-ahead", "without symmetry"]
     assert all(row["success %"] == 0.0 and row["windows"] == 6 for row in rows.values())
     assert len({row["cost"] for row in rows.values()}) == 3
+
+
+def test_shipped_motions_are_performed_with_a_heavier_body(tmp_path: Path) -> None:
+    request = Request(1, tmp_path, rows=["spacetime/balance"])
+    (row,) = BENCHMARKS["spacetime-survival"].run(request).tables["spacetime-survival"].rows
+    assert 0 < row["open loop s"] <= row["of s"] == pytest.approx(1.0)
+    assert row["tracked s"] == row["of s"], "feedback stands a body that is a little heavier"
+    assert row["tracked to the end %"] == 100

@@ -12,6 +12,7 @@ from gambol.evaluate.partwise.table2 import table2
 from gambol.evaluate.planning import planning
 from gambol.evaluate.spacetime.ablation import ablation
 from gambol.evaluate.spacetime.search import search
+from gambol.evaluate.spacetime.survival import survivals
 from gambol.evaluate.trials import trials
 
 BENCHMARKS: dict[str, Benchmark] = {
@@ -23,6 +24,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "partwise-generalise": Benchmark("partwise MPC, Table 3: other furniture, other bodies", generalise, trials=20),
     "spacetime-search": Benchmark("spacetime windows: how soon a search is as good as the published one", search, 1),
     "spacetime-ablation": Benchmark("spacetime windows: without symmetry, without look-ahead", ablation, trials=3),
+    "spacetime-survival": Benchmark("spacetime windows: shipped motions with a heavier body", survivals, trials=3),
     "cio-behaviours": Benchmark("contact-invariant optimisation: costs, contacts, time", behaviours, trials=1),
     "cio-continuation": Benchmark("contact-invariant optimisation: without its first stages", continuation, trials=20),
 }

@@ -29,7 +29,7 @@ from gambol.spacetime.tracking import survival, tracked
 from gambol.version import __version__
 
 NAME = "spacetime"
-_HEAVIER = 0.01
+HEAVIER = 0.01
 """Share by which the body of the test for survival is heavier."""
 
 
@@ -133,7 +133,7 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
     if settings.feedback and status is Status.SUCCESS:
         try:
             teller.last("tracking")
-            figures["survives"] = survival(motion, _HEAVIER, seed, settings.threads)
+            figures["survives"] = survival(motion, HEAVIER, seed, settings.threads)
             followed = tracked(motion, seed, settings.threads)
         except KeyboardInterrupt:
             status, advice = Status.INTERRUPTED, "interrupted while tracking; the motion is the one that was found"

@@ -29,6 +29,8 @@ PLACE, TURN, JOINTS, SPEED, CORRECTION = 100.0, 20.0, 1.0, 0.02, 0.1
 """Weights of squared metres and radians of the root, radians of the joints, speeds, and corrections."""
 LOST = 0.3
 """Metres between the root and where it should be beyond which a motion is over."""
+WHOLE, OPEN_LOOP, TRACKED = "of s", "open loop s", "tracked s"
+"""What :func:`survival` tells: how long the motion is, and what of it is left without and with feedback."""
 
 
 @dataclass(frozen=True)
@@ -179,9 +181,9 @@ def survival(motion: Motion, share: float, seed: int = 0, threads: int | None = 
     other = heavier(motion.scene.model, share)
     found = {
         name: perform(motion, other, feedback=feedback, seed=seed, threads=threads).survived
-        for name, feedback in (("open loop s", False), ("tracked s", True))
+        for name, feedback in ((OPEN_LOOP, False), (TRACKED, True))
     }
-    return {"mass +%": 100 * share, **{k: round(v, 3) for k, v in found.items()}, "of s": round(motion.duration, 3)}
+    return {"mass +%": 100 * share, **{k: round(v, 3) for k, v in found.items()}, WHOLE: round(motion.duration, 3)}
 
 
 def heavier(model: mujoco.MjModel, share: float) -> mujoco.MjModel:
