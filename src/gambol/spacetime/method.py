@@ -125,6 +125,7 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
     figures: dict[str, Any] = {
         "windows_done": len(rows),
         "windows": len(prepared.windows),
+        "settings": named["settings"],
         **_costliest(rows),
         "by_window": rows,
     }
