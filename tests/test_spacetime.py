@@ -164,6 +164,30 @@ def test_the_axis_of_a_spin_turns_with_the_character() -> None:
     assert moments("spin", view, axis="forward")[0] == pytest.approx(0.0, abs=0.3)
 
 
+def test_a_mirrored_window_means_the_joints_of_the_other_side() -> None:
+    character = build("athlete")
+    given = TERMS["rest_pose"].parameters(joints=["left_elbow", "left_hip_x", "lumbar_z"], angle=20)
+    chosen, angles = given.mirrored().wished(character)
+    names = [character.actuators[place] for place in chosen]
+    signed = dict(zip(names, np.degrees(angles).round(), strict=True))
+    assert signed == {"right_elbow": 20, "right_hip_x": 20, "lumbar_z": -20}, (
+        "hips mirror outwards, a twist turns round"
+    )
+
+
+def test_a_dear_motion_is_not_an_unstable_one() -> None:
+    wish = {"term": "com_height", "weight": 1e9, "parameters": {"height": 3}}
+    report = gambol.solve({**CLIP, "windows": [{"duration": 0.1, "objectives": [wish]}]}).report
+    assert report.status is Status.SUCCESS
+    assert report.figures["by_window"][0]["cost"] > 1e9
+
+
+def test_a_search_leaves_the_draws_of_others_alone() -> None:
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    minimise(lambda x: (x**2).sum(-1), np.zeros(3), Settings(population=4, generations=3), 0, lambda *_: None)
+    np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+
+
 def test_the_search_finds_the_bottom_of_a_bowl_and_stops_there() -> None:
     told: list[int] = []
     target = np.linspace(-0.5, 0.5, 12)
@@ -256,6 +280,19 @@ def test_another_task_that_begins_alike_is_optimised_from_the_start() -> None:
     assert any(what.startswith("window 1/") for what in worked)
 
 
+def test_a_window_is_not_taken_from_the_cache_where_it_began_in_another_state() -> None:
+    """The second window was found after a first one that has been searched for again since, as it now ends the clip."""
+    first, second = CLIP["windows"][0], {**CLIP["windows"][1], "duration": 0.15}
+    both = {**CLIP, "windows": [first, second]}
+    gambol.solve({**CLIP, "windows": [first, CLIP["windows"][1]]})
+    gambol.solve(both)
+    gambol.solve({**CLIP, "windows": [first]})
+    again = gambol.solve(both)
+    for row in again.report.figures["by_window"][1:]:
+        assert row["cost"] == pytest.approx(sum(row["terms"].values()), abs=0.05)
+    np.testing.assert_array_equal(again.motion.qpos, gambol.solve(load_task(both, ["cache=false"])).motion.qpos)
+
+
 def test_success_is_judged_by_feats() -> None:
     wish = {**CLIP, "success": [{"feat": "com_height_at_end", "at_least": 0.9}]}
     good = gambol.solve(wish)
@@ -279,7 +316,16 @@ def test_success_is_judged_by_feats() -> None:
         ({"term": "com_height", "parameters": {"height": 5}}, r"parameters.height: 5 m cannot be reached"),
         ({"term": "keep", "parameters": {"points": ["com"]}}, r"needs above, below or both"),
         ({"term": "keep", "parameters": {"points": ["com"], "above": 1, "below": 0.5}}, r"cannot both hold"),
+        ({"term": "keep", "parameters": {"points": ["com"], "above": 9}}, r"parameters.above: 9 m cannot be reached"),
+        (
+            {"term": "rest_pose", "parameters": {"joints": ["kneee"]}},
+            r"parameters.joints: no driven joint of 'athlete'",
+        ),
         ({"term": "spin", "parameters": {"axis": "down"}}, r"windows.0.objectives.0.parameters.axis"),
+        ({"term": "spin", "parameters": {"least": 5, "most": -5}}, r"nothing lies between least 5 and most -5"),
+        ({"term": "spin", "parameters": {"least": float("nan")}}, r"windows.0.objectives.0.parameters.least"),
+        ({"term": "momentum", "parameters": {"value": 1e300}}, r"windows.0.objectives.0.parameters.value"),
+        ({"term": "step", "parameters": {"by": [1000, 0, 0]}}, r"windows.0.objectives.0.parameters.by"),
         ({"term": "torque", "weight": -1}, r"windows.0.objectives.0.weight"),
         ({"term": "heading", "parameters": {"degrees": "north"}}, r"windows.0.objectives.0.parameters.degrees"),
     ],
@@ -297,6 +343,9 @@ def test_wrong_clips_are_told() -> None:
         ({"success": [{"feat": "com_height"}]}, "no feat named"),
         ({"success": [{"feat": "travelled"}]}, "at_least, at_most"),
         ({"settings": {"populatoin": 3}}, "settings.populatoin"),
+        ({"windows": [{**STAND, "duration": 0.001}]}, r"windows.0.duration: 0.001 s are 0 simulation steps"),
+        ({"settings": {"knot_spacing": 0.001}}, r"windows.0.duration: 0.1 s are 20 simulation steps, fewer than 100"),
+        ({"windows": [{**STAND, "symmetric": True, "coupled_arms": True}]}, "exclude each other"),
         ({"windows": [{"symmetric": "nearly", "objectives": [{"term": "torque"}]}]}, r"windows.0.symmetric: Input"),
     ):
         with pytest.raises(InputError, match=told):
@@ -308,7 +357,8 @@ def test_heights_are_reached_from_what_one_can_stand_on() -> None:
     window = {"objectives": [{"term": "balance", "parameters": {"height": 1.79}}]}
     with pytest.raises(InputError, match="cannot be reached"):
         Prepared.of(load_task({**CLIP, "windows": [window]}), Settings())
-    Prepared.of(load_task({**CLIP, "scene": {"table": {"at": [3, 0]}}, "windows": [window]}), Settings())
+    for thing in ({"table": {"at": [3, 0]}}, {"crate": {"at": [3, 0], "size": [0.5, 0.5, 0.6]}}):
+        Prepared.of(load_task({**CLIP, "scene": thing, "windows": [window]}), Settings())
 
 
 def test_shipped_tasks_can_be_prepared() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from gambol.goals.model import GoalModel, Name, Weight
 
@@ -32,6 +32,12 @@ class Window(GoalModel):
     mirror: bool = False
     """What the objectives say, with left and right exchanged."""
     objectives: Annotated[tuple[Objective, ...], Field(min_length=1, max_length=100)]
+
+    @model_validator(mode="after")
+    def _arms_swing(self) -> Self:
+        if self.symmetric and self.coupled_arms:
+            raise ValueError("symmetric and coupled_arms exclude each other: arms that swing with the legs alternate")
+        return self
 
     def mirrored(self) -> Window:
         """Left and right exchanged."""

@@ -10,7 +10,9 @@ from gambol.spacetime.objectives import Weighed
 from gambol.spacetime.observing import Observer, View
 from gambol.spacetime.reference import Reference
 
-UNSTABLE_COST = 1e9
+UNSTABLE_COST = 1e15
+_DEAREST = 0.1 * UNSTABLE_COST
+"""No motion that is stable costs more, whatever is wished for."""
 _BEYOND = 1.0
 """Weight of variables beyond the joints' ranges: they change nothing and should come back."""
 
@@ -40,4 +42,5 @@ def weighed(
 def totals(found: Sequence[Array], beyond: Array, failed: Any) -> Array:
     """Costs (N,) of motions."""
     whole = sum(part.sum(0) for part in found) + _BEYOND * beyond
-    return namespace(whole).where(failed, UNSTABLE_COST, whole)
+    xp = namespace(whole)
+    return xp.where(failed, UNSTABLE_COST, xp.minimum(whole, _DEAREST))

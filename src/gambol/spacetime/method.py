@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import mujoco
 import numpy as np
 
 from gambol.errors import InputError
@@ -20,10 +21,10 @@ from gambol.spacetime.cache import Cache, Finished, usual_folder
 from gambol.spacetime.cost import UNSTABLE_COST
 from gambol.spacetime.device import DeviceCosts
 from gambol.spacetime.objectives import Weighed
-from gambol.spacetime.observing import Observer, ground_of, length_of, place_of
+from gambol.spacetime.observing import Observer, ground_of, length_of
 from gambol.spacetime.pair import Pair
 from gambol.spacetime.reference import Reference, waves
-from gambol.spacetime.search import Found, minimise
+from gambol.spacetime.search import Found, cma_version, minimise
 from gambol.spacetime.settings import Settings
 from gambol.spacetime.tracking import survival, tracked
 from gambol.version import __version__
@@ -67,17 +68,18 @@ class Prepared:
         for k, row in enumerate(objectives):
             for i, weighed in enumerate(row):
                 try:
-                    for point in weighed.given.named:
-                        place_of(character, point)
-                    weighed.given.check_reach(length, ground)
+                    weighed.given.check(character, length, ground)
                 except InputError as error:
                     raise error.within(key=f"windows.{k}.objectives.{i}.parameters") from None
         named = [point for row in objectives for weighed in row for point in weighed.given.named]
         observer = Observer.of(task.world, named)
         made: dict[tuple[Any, ...], Reference] = {}
-        for window in windows:  # one for windows that are alike
+        for k, window in enumerate(windows):  # one for windows that are alike
             if _shape(window) not in made:
-                made[_shape(window)] = Reference.of(observer.character, observer.model, window, settings.knot_spacing)
+                try:
+                    made[_shape(window)] = Reference.of(character, observer.model, window, settings.knot_spacing)
+                except InputError as error:
+                    raise error.within(key=f"windows.{k}") from None
         return Prepared(windows, objectives, tuple(made[_shape(window)] for window in windows), observer)
 
 
@@ -92,9 +94,9 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
     clip = _Clip(task, prepared)
     cache = Cache(usual_folder() if settings.cache else None)
     named = {
-        "version": __version__,
+        "versions": [__version__, mujoco.__version__, cma_version()],
         "task": task.name,
-        "scene": task.world.spec.to_xml(),
+        "scene": [task.world.spec.to_xml(), task.world.describe()],
         "start": clip.state.tolist(),
         "settings": _named(settings),
         "seed": seed,
@@ -113,6 +115,7 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
                 if finished is None:
                     finished = _searched(pair, ahead, settings, (seed, k), teller.of(k))
                     cache.keep(name, finished)
+                name = cache.name(name, {"found": finished.values.tolist()})
                 first = prepared.references[k].variables
                 ahead = finished.values[first:]
                 rows.append(_row(window, finished, pair))
@@ -130,7 +133,7 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
         "by_window": rows,
     }
     motion = clip.motion(Source.now(method=NAME, task=task.name, seed=seed, figures=figures))
-    advice = _advice(status, rows)
+    advice = _advice(status, rows, kept=settings.cache)
     if settings.feedback and status is Status.SUCCESS:
         try:
             teller.last("tracking")
@@ -307,10 +310,11 @@ def _named(settings: Settings) -> dict[str, Any]:
     return settings.model_dump(mode="json", exclude={"cache", "threads", "feedback"})
 
 
-def _advice(status: Status, rows: Sequence[dict[str, Any]]) -> str:
+def _advice(status: Status, rows: Sequence[dict[str, Any]], *, kept: bool) -> str:
     if status is Status.SUCCESS:
         return ""
     if status is Status.INTERRUPTED:
-        return f"interrupted after {len(rows)} windows; they are kept: solve again to go on"
+        go_on = "they are kept: solve again to go on" if kept else "without the cache a new search begins anew"
+        return f"interrupted after {len(rows)} windows; {go_on}"
     costly = max(rows[-1]["terms"].items(), key=lambda item: item[1])
     return f"window {len(rows)} ({rows[-1]['window']}) became unstable; its costliest objective is {costly[0]}"

@@ -9,20 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from gambol.characters import Character
 from gambol.characters.blueprint import mirror_name, mirror_position
 from gambol.errors import InputError, unknown_name
 from gambol.goals import Objective
 from gambol.rotations import Array, namespace
-from gambol.spacetime.observing import AXES, View
+from gambol.spacetime.observing import AXES, View, place_of
 from gambol.validation import explained
 
 TORQUE_UNIT = 100.0
 Height = Annotated[float, Field(ge=-10.0, le=10.0)]
+Metres = Annotated[float, Field(ge=-100.0, le=100.0)]
+AngularMomentum = Annotated[float, Field(ge=-1e5, le=1e5)]
 Points = Annotated[tuple[str, ...], Field(min_length=1, max_length=50)]
 
 
@@ -45,8 +48,13 @@ class Parameters(BaseModel):
         """Left and right exchanged."""
         return self
 
-    def check_reach(self, length: float, ground: float) -> None:
-        """An error where it asks for more than a body of this length can do on a ground of this height."""
+    def check(self, character: Character, length: float, ground: float) -> None:
+        """An error where it names what this character has not, or asks for what it cannot do.
+
+        The character is of a length, on a ground of a height.
+        """
+        for point in self.named:
+            place_of(character, point)
 
 
 class Nothing(Parameters):
@@ -59,7 +67,7 @@ class Level(Parameters):
     height: Height
     within: Annotated[float, Field(ge=0.0, le=10.0)] = 0.0
 
-    def check_reach(self, length: float, ground: float) -> None:
+    def check(self, character: Character, length: float, ground: float) -> None:
         """No jump is as high as a second body on top of the first."""
         _refuse_above(self.height - self.within, ground + 2 * length, "height", "no jump gets as high")
 
@@ -85,8 +93,9 @@ class Balance(At):
     points: Points = ("left_foot", "right_foot")
     height: Height
 
-    def check_reach(self, length: float, ground: float) -> None:
+    def check(self, character: Character, length: float, ground: float) -> None:
         """Even with the arms up, the centre of mass lies well below the top of a stretched body."""
+        super().check(character, length, ground)
         _refuse_above(self.height, ground + 0.7 * length, "height", "the body is not as tall")
 
 
@@ -104,6 +113,12 @@ class Threshold(At):
             raise ValueError(f"above {self.above:g} and below {self.below:g} cannot both hold")
         return self
 
+    def check(self, character: Character, length: float, ground: float) -> None:
+        """Not even what is on top of a second body gets higher."""
+        super().check(character, length, ground)
+        if self.above is not None:
+            _refuse_above(self.above, ground + 2 * length, "above", "no jump gets as high")
+
 
 class Joints(Parameters):
     """Joints by a part of their names, and the angle each should have."""
@@ -111,12 +126,38 @@ class Joints(Parameters):
     joints: Annotated[tuple[str, ...], Field(min_length=1)] = ("lumbar", "thorax", "shoulder", "elbow")
     angle: Annotated[float, Field(ge=-360.0, le=360.0)] = 0.0
     """Degrees."""
+    other_side: ClassVar[bool] = False
+    """Whether the joints on the other side of the body are meant."""
+
+    def mirrored(self) -> Joints:
+        """Left and right exchanged."""
+        return OtherJoints(**self.model_dump())
+
+    def check(self, character: Character, length: float, ground: float) -> None:
+        """Every part of a name is in some name."""
+        for wish in self.joints:
+            if not any(wish in name for name in character.actuators):
+                raise unknown_name(f"driven joint of {character.name!r}", wish, character.actuators, key="joints")
+
+    def wished(self, character: Character) -> tuple[list[int], Array]:
+        """Which of the character's actuators are meant, and the angle in radians of each."""
+        meant = np.array([any(wish in name for wish in self.joints) for name in character.actuators])
+        angles = np.full(len(meant), np.radians(self.angle))
+        if self.other_side:
+            meant, angles = meant[character.symmetry.ctrl_index], character.symmetry.ctrl(angles)
+        return np.flatnonzero(meant).tolist(), angles[meant]
+
+
+class OtherJoints(Joints):
+    """The joints on the other side of the body."""
+
+    other_side: ClassVar[bool] = True
 
 
 class Step(Parameters):
     """How far the centre of mass should get during the window."""
 
-    by: tuple[float, float, float]
+    by: tuple[Metres, Metres, Metres]
 
     def mirrored(self) -> Self:
         """Left and right exchanged."""
@@ -147,19 +188,30 @@ class About(Parameters):
 class Spin(About):
     """The momentum that counts."""
 
-    least: float = -np.inf
-    most: float = np.inf
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=True)
+    least: AngularMomentum | None = None
+    most: AngularMomentum | None = None
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if self.least is not None and self.most is not None and self.least >= self.most:
+            raise ValueError(f"nothing lies between least {self.least:g} and most {self.most:g}")
+        return self
 
     def mirrored(self) -> Self:
         """Left and right exchanged."""
-        return self if self.lateral else self.model_copy(update={"least": -self.most, "most": -self.least})
+        if self.lateral:
+            return self
+        return self.model_copy(update={"least": _negative(self.most), "most": _negative(self.least)})
+
+
+def _negative(value: float | None) -> float | None:
+    return None if value is None else -value
 
 
 class Momentum(About):
     """A momentum to have."""
 
-    value: float
+    value: AngularMomentum
 
     def mirrored(self) -> Self:
         """Left and right exchanged."""
@@ -191,9 +243,8 @@ def torque(view: View, _: Nothing) -> Array:
 
 def rest_pose(view: View, given: Joints) -> Array:
     """Some joints at rest (equation 8)."""
-    names = view.observer.character.actuators
-    chosen = [i for i, name in enumerate(names) if any(wish in name for wish in given.joints)]
-    return ((view.angles[..., chosen] - np.radians(given.angle)) ** 2).sum(-1)
+    chosen, angles = given.wished(view.observer.character)
+    return ((view.angles[..., chosen] - angles) ** 2).sum(-1)
 
 
 def step(view: View, given: Step) -> Array:
@@ -244,7 +295,8 @@ def keep(view: View, given: Threshold) -> Array:
 def spin(view: View, given: Spin) -> Array:
     """As much angular momentum about an axis as possible (equation 23), within a range (25 to 27)."""
     about = _momentum_about(view, given.axis)
-    return -(about**2) * (about > given.least) * (about < given.most)
+    least, most = (-np.inf if given.least is None else given.least), (np.inf if given.most is None else given.most)
+    return -(about**2) * (about > least) * (about < most)
 
 
 def momentum(view: View, given: Momentum) -> Array:

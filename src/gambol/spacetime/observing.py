@@ -145,8 +145,9 @@ def ground_of(scene: Scene) -> float:
     model = scene.model
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
-    still = (model.body_weldid[model.geom_bodyid] == 0) & (model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE)
-    return float((data.geom_xpos[still, 2] + model.geom_rbound[still]).max(initial=0.0))
+    roots = [model.body(f"{name}/{character.bodies[0]}").id for name, character in scene.characters.items()]
+    thing = ~np.isin(model.body_rootid[model.geom_bodyid], roots) & (model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE)
+    return float((data.geom_xpos[thing, 2] + model.geom_rbound[thing]).max(initial=0.0))
 
 
 def length_of(character: Character) -> float:

@@ -43,8 +43,14 @@ class Reference:
     def of(character: Character, model: mujoco.MjModel, window: Window, spacing: float) -> Reference:
         """For a character whose actuators are servos."""
         low, high = angle_ranges(character)
-        steps = round(window.duration / float(model.opt.timestep))
-        knots = max(round(window.duration / spacing), 1)
+        dt = float(model.opt.timestep)
+        steps, knots = round(window.duration / dt), max(round(window.duration / spacing), 1)
+        if steps < knots:
+            raise InputError(
+                f"{window.duration:g} s are {steps} simulation steps, fewer than {knots} key-poses",
+                key="duration",
+                hint=f"a step takes {dt:g} s; key-poses are knot_spacing apart, {spacing:g} s",
+            )
         times = np.arange(1, steps + 1, dtype=np.float64) / steps * knots
         driven = _drivers(character, window)
         mixing = np.zeros((len(low), driven.max() + 1))

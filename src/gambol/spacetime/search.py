@@ -6,6 +6,7 @@ import contextlib
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.metadata import version
 
 import numpy as np
 
@@ -65,6 +66,11 @@ def minimise(
     return Found(best, best_costs, len(history), np.array(history))
 
 
+def cma_version() -> str:
+    """The version of the library: another one may search another way."""
+    return version("cma")
+
+
 def _settled(history: list[float], settings: Settings) -> bool:
     """Whether the best cost came down by little within the patience."""
     patience = settings.patience
@@ -88,7 +94,9 @@ def _strategy(start: Array, settings: Settings, seed: int):
         import cma
     options = {
         "popsize": settings.population,
-        "seed": seed + 1,
+        # its own generator, so that nobody else's draws change
+        "seed": float("nan"),
+        "randn": np.random.RandomState(seed + 1).randn,
         "verbose": -9,
         "maxiter": settings.generations,
         "tolfun": 0,
