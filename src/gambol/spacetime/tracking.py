@@ -21,7 +21,7 @@ from gambol.sampling import candidates, chosen, shaped_noise, strides, widths
 from gambol.sim import Rollout, backend, pack_state
 from gambol.splines import spline_matrix
 
-ROLLOUTS, HORIZON, KNOTS, EVERY = 48, 0.3, 4, 0.02
+ROLLOUTS, HORIZON, KNOTS, EVERY = 48, 0.5, 6, 0.02
 """Candidates of a plan, seconds it looks ahead, knots of its corrections, seconds between plans."""
 NOISE, SPREAD, FOCUS, STRIDES = 0.06, 3.0, 0.5, (2.0, 4.0)
 """Radians of a correction's noise; the rest as in :mod:`gambol.partwise.settings`."""
