@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,6 +30,21 @@ ROBOT = """<mujoco>
   </worldbody>
   <actuator><motor joint="left_hip"/><motor joint="right_hip"/></actuator>
 </mujoco>"""
+
+STAND = {
+    "objectives": [
+        {"term": "balance", "weight": 100, "parameters": {"height": 1.09}},
+        {"term": "ground", "weight": 100, "parameters": {"points": ["left_foot", "right_foot"]}},
+        {"term": "torque", "weight": 0.01, "when": "throughout"},
+    ]
+}
+CLIP: dict[str, Any] = {
+    "name": "clip",
+    "character": "athlete",
+    "windows": [{**STAND, "name": name, "duration": 0.1} for name in ("one", "two", "three")],
+    "settings": {"population": 4, "generations": 3, "knot_spacing": 0.05},
+}
+"""Three short windows of standing, hardly searched for."""
 
 
 def alone(inside: str = "", after: str = "", before: str = "") -> str:
