@@ -336,6 +336,46 @@ def test_wrong_clips_are_told() -> None:
             gambol.solve({**CLIP, **wrong})
 
 
+@pytest.mark.parametrize(
+    ("wishes", "told"),
+    [
+        (
+            [("balance", {"height": 1.09}), ("balance", {"height": 0.5})],
+            "height of com 0.5 contradicts 'balance', which wants 1.09",
+        ),
+        (
+            [("com_height", {"height": 0.5, "within": 0.1}), ("keep", {"points": ["head", "com"], "above": 0.7})],
+            "height of com at least 0.7 contradicts 'com_height', which wants at least 0.4 and at most 0.6",
+        ),
+        ([("heading", {"degrees": 0}), ("heading", {"degrees": 90})], "heading 90 contradicts"),
+        ([("step", {"by": [0.1, 0, 0]}), ("step", {"by": [0.2, 0, 0]})], "metres to go along x 0.2 contradicts"),
+        (
+            [("spin", {"axis": "up", "most": 0}), ("momentum", {"axis": "up", "value": 9})],
+            "momentum about up 9 contradicts 'spin', which wants at most 0",
+        ),
+    ],
+)
+def test_objectives_that_cannot_hold_together_are_told(wishes: list[tuple[str, dict[str, Any]]], told: str) -> None:
+    objectives = [{"term": term, "parameters": parameters} for term, parameters in wishes]
+    windows = [STAND, {"name": "torn", "objectives": objectives}]
+    with pytest.raises(InputError, match=rf"windows.1.objectives.1.parameters: {told}[^$]*this is window 'torn'"):
+        Prepared.of(load_task({**CLIP, "windows": windows}), Settings())
+
+
+def test_objectives_that_ask_for_the_same_in_other_words_hold_together() -> None:
+    agreeing = [
+        {"term": "heading", "parameters": {"degrees": 90}},
+        {"term": "heading", "parameters": {"degrees": -270}},
+        {"term": "balance", "parameters": {"height": 1.0}},
+        {"term": "com_height", "parameters": {"height": 1.1, "within": 0.1}},
+        {"term": "keep", "parameters": {"points": ["com"], "above": 0.6}},
+        {"term": "keep", "parameters": {"points": ["head"], "below": 0.5}},
+        {"term": "momentum", "parameters": {"axis": "up", "value": 9}},
+        {"term": "momentum", "parameters": {"axis": "left", "value": 0}},
+    ]
+    Prepared.of(load_task({**CLIP, "windows": [{"objectives": agreeing}]}), Settings())
+
+
 def test_heights_are_reached_from_what_one_can_stand_on() -> None:
     """The same wish is too much on the floor and fair on a table."""
     window = {"objectives": [{"term": "balance", "parameters": {"height": 1.79}}]}

@@ -26,10 +26,11 @@ class InputError(GambolError, ValueError):
         message = f"{where}: {problem}" if where else problem
         super().__init__(f"{message}\n  {hint}" if hint else message)
 
-    def within(self, *, file: str | Path | None = None, key: str | None = None) -> InputError:
-        """The same error, told with the file or the key that only the caller knows."""
+    def within(self, *, file: str | Path | None = None, key: str | None = None, hint: str | None = None) -> InputError:
+        """The same error, told with the file, the key or the further hint that only the caller knows."""
         joined = f"{key}.{self.key}" if key and self.key else key or self.key
-        return type(self)(self.problem, file=self.file or file, key=joined, hint=self.hint)
+        hints = "\n  ".join(each for each in (self.hint, hint) if each)
+        return type(self)(self.problem, file=self.file or file, key=joined, hint=hints or None)
 
 
 class MissingExtraError(InputError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from gambol.sim import Backend, backend, pack_state
 from gambol.spacetime.cache import Cache, Finished, usual_folder
 from gambol.spacetime.cost import UNSTABLE_COST
 from gambol.spacetime.device import DeviceCosts
-from gambol.spacetime.objectives import Weighed
+from gambol.spacetime.objectives import Weighed, weighed_of
 from gambol.spacetime.observing import Observer, ground_of, length_of
 from gambol.spacetime.pair import Pair
 from gambol.spacetime.reference import Reference, waves
@@ -54,33 +54,30 @@ class Prepared:
     @staticmethod
     def _of(task: Task, settings: Settings) -> Prepared:
         windows = task.windows or ()
-        objectives = tuple(
-            tuple(
-                Weighed.of(each, f"windows.{k}.objectives.{i}", mirror=window.mirror)
-                for i, each in enumerate(window.objectives)
-            )
-            for k, window in enumerate(windows)
-        )
         character = task.world.characters[task.world.main_character]
         if task.world.model.nu != len(character.actuators):
             raise InputError("windows move one character, and others here have actuators too", key="characters")
         length, ground = length_of(character), ground_of(task.world)
-        for k, row in enumerate(objectives):
-            for i, weighed in enumerate(row):
-                try:
-                    weighed.given.check(character, length, ground)
-                except InputError as error:
-                    raise error.within(key=f"windows.{k}.objectives.{i}.parameters") from None
-        named = [point for row in objectives for weighed in row for point in weighed.given.named]
-        observer = Observer.of(task.world, named)
+        objectives: list[tuple[Weighed, ...]] = []
+        for k, window in enumerate(windows):
+            with _errors_in(window, k):
+                objectives.append(weighed_of(window, character, length, ground))
+        observer = Observer.of(task.world, [point for row in objectives for each in row for point in each.given.named])
         made: dict[tuple[Any, ...], Reference] = {}
         for k, window in enumerate(windows):  # one for windows that are alike
             if _shape(window) not in made:
-                try:
+                with _errors_in(window, k):
                     made[_shape(window)] = Reference.of(character, observer.model, window, settings.knot_spacing)
-                except InputError as error:
-                    raise error.within(key=f"windows.{k}") from None
-        return Prepared(windows, objectives, tuple(made[_shape(window)] for window in windows), observer)
+        return Prepared(windows, tuple(objectives), tuple(made[_shape(window)] for window in windows), observer)
+
+
+@contextlib.contextmanager
+def _errors_in(window: Window, k: int) -> Iterator[None]:
+    """Errors say in which window they are, by its name too: it may be one of many that are written once."""
+    try:
+        yield
+    except InputError as error:
+        raise error.within(key=f"windows.{k}", hint=f"this is window {window.name!r}") from None
 
 
 def _shape(window: Window) -> tuple[Any, ...]:

@@ -7,6 +7,7 @@ of 100 N m, angular momentum in N m s.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +15,9 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from gambol.errors import unknown_name
-from gambol.goals import Objective
+from gambol.characters import Character
+from gambol.errors import InputError, unknown_name
+from gambol.goals import Objective, Window
 from gambol.rotations import Array, namespace
 from gambol.spacetime.observing import View
 from gambol.spacetime.parameters import (
@@ -27,6 +29,7 @@ from gambol.spacetime.parameters import (
     Momentum,
     Nothing,
     Parameters,
+    Range,
     Spin,
     Step,
     Threshold,
@@ -113,7 +116,7 @@ def keep(view: View, given: Threshold) -> Array:
 def spin(view: View, given: Spin) -> Array:
     """As much angular momentum about an axis as possible (equation 23), within a range (25 to 27)."""
     about = _momentum_about(view, given.axis)
-    least, most = (-np.inf if given.least is None else given.least), (np.inf if given.most is None else given.most)
+    least, most = given.counted
     return -(about**2) * (about > least) * (about < most)
 
 
@@ -183,3 +186,31 @@ class Weighed:
         """Weighted cost (N,) of a window."""
         moments = self.term.at_each_moment(view, self.given)
         return self.weight * (moments[:, -1] if self.at_end else moments.mean(-1))
+
+
+def weighed_of(window: Window, character: Character, length: float, ground: float) -> tuple[Weighed, ...]:
+    """A window's objectives, possible one by one and together for a character of a length on a ground of a height."""
+    row = tuple(Weighed.of(each, f"objectives.{i}", mirror=window.mirror) for i, each in enumerate(window.objectives))
+    wished: dict[str, tuple[Range, str]] = {}
+    for i, weighed in enumerate(row):
+        try:
+            weighed.given.check(character, length, ground)
+            _narrow(wished, weighed)
+        except InputError as error:
+            raise error.within(key=f"objectives.{i}.parameters") from None
+    return row
+
+
+def _narrow(wished: dict[str, tuple[Range, str]], weighed: Weighed) -> None:
+    """What an objective leaves of the range of each quantity at the window's end; an error where that is nothing."""
+    for quantity, (least, most) in weighed.given.ends.items():
+        (low, high), other = wished.get(quantity, ((-math.inf, math.inf), ""))
+        if max(low, least) > min(high, most):
+            raise InputError(f"{quantity} {_told(least, most)} contradicts {other!r}, which wants {_told(low, high)}")
+        wished[quantity] = (max(low, least), min(high, most)), weighed.name
+
+
+def _told(least: float, most: float) -> str:
+    if least == most:
+        return f"{least:g}"
+    return " and ".join([f"at least {least:g}"] * (least > -math.inf) + [f"at most {most:g}"] * (most < math.inf))

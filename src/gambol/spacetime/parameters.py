@@ -5,6 +5,8 @@ Left and right can be exchanged in each.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Self
 
 import numpy as np
@@ -20,11 +22,20 @@ Height = Annotated[float, Field(ge=-10.0, le=10.0)]
 Metres = Annotated[float, Field(ge=-100.0, le=100.0)]
 AngularMomentum = Annotated[float, Field(ge=-1e5, le=1e5)]
 Points = Annotated[tuple[str, ...], Field(min_length=1, max_length=50)]
+Range = tuple[float, float]
 
 
 def _refuse_above(height: float, most: float, key: str, why: str) -> None:
     if height > most:
         raise InputError(f"{height:g} m cannot be reached: {why}", key=key, hint=f"at most {most:.2f} m")
+
+
+def _height_of(point: str) -> str:
+    return f"height of {point}"
+
+
+def _range(least: float | None, most: float | None) -> Range:
+    return (-math.inf if least is None else least), (math.inf if most is None else most)
 
 
 class Parameters(BaseModel):
@@ -40,6 +51,11 @@ class Parameters(BaseModel):
     def mirrored(self) -> Self:
         """Left and right exchanged."""
         return self
+
+    @property
+    def ends(self) -> Mapping[str, Range]:
+        """Within what a quantity should be at the window's end; two objectives that leave nothing contradict."""
+        return {}
 
     def check(self, character: Character, length: float, ground: float) -> None:
         """An error where it names what this character has not, or asks for what it cannot do.
@@ -59,6 +75,11 @@ class Level(Parameters):
 
     height: Height
     within: Annotated[float, Field(ge=0.0, le=10.0)] = 0.0
+
+    @property
+    def ends(self) -> Mapping[str, Range]:
+        """A height of the centre of mass."""
+        return {_height_of("com"): (self.height - self.within, self.height + self.within)}
 
     def check(self, character: Character, length: float, ground: float) -> None:
         """No jump is as high as a second body on top of the first."""
@@ -86,6 +107,11 @@ class Balance(At):
     points: Points = ("left_foot", "right_foot")
     height: Height
 
+    @property
+    def ends(self) -> Mapping[str, Range]:
+        """A height of the centre of mass."""
+        return {_height_of("com"): (self.height, self.height)}
+
     def check(self, character: Character, length: float, ground: float) -> None:
         """Even with the arms up, the centre of mass lies well below the top of a stretched body."""
         super().check(character, length, ground)
@@ -105,6 +131,11 @@ class Threshold(At):
         if self.above is not None and self.below is not None and self.above >= self.below:
             raise ValueError(f"above {self.above:g} and below {self.below:g} cannot both hold")
         return self
+
+    @property
+    def ends(self) -> Mapping[str, Range]:
+        """A height of each point."""
+        return dict.fromkeys(map(_height_of, self.points), _range(self.above, self.below))
 
     def check(self, character: Character, length: float, ground: float) -> None:
         """Not even what is on top of a second body gets higher."""
@@ -152,6 +183,11 @@ class Step(Parameters):
 
     by: tuple[Metres, Metres, Metres]
 
+    @property
+    def ends(self) -> Mapping[str, Range]:
+        """A way to have gone along each axis."""
+        return {f"metres to go along {axis}": (metres, metres) for axis, metres in zip("xyz", self.by, strict=True)}
+
     def mirrored(self) -> Self:
         """Left and right exchanged."""
         return self.model_copy(update={"by": mirror_position(self.by)})
@@ -161,6 +197,11 @@ class Heading(Parameters):
     """Where the pelvis should face, degrees counter-clockwise from the x axis."""
 
     degrees: Annotated[float, Field(ge=-3600.0, le=3600.0)]
+
+    @property
+    def ends(self) -> Mapping[str, Range]:
+        """A direction, whole turns aside."""
+        return {"heading": (self.degrees % 360.0, self.degrees % 360.0)}
 
     def mirrored(self) -> Self:
         """Left and right exchanged."""
@@ -182,6 +223,10 @@ class About(Parameters):
         """Whether turns about it are somersaults, which stay what they are when left and right are exchanged."""
         return self.axis == "left"
 
+    @property
+    def _quantity(self) -> str:
+        return f"momentum about {self.axis}"
+
 
 class Spin(About):
     """The momentum that counts."""
@@ -194,6 +239,16 @@ class Spin(About):
         if self.least is not None and self.most is not None and self.least >= self.most:
             raise ValueError(f"nothing lies between least {self.least:g} and most {self.most:g}")
         return self
+
+    @property
+    def counted(self) -> Range:
+        """Least and most that counts; infinite where nothing is said."""
+        return _range(self.least, self.most)
+
+    @property
+    def ends(self) -> Mapping[str, Range]:
+        """A momentum."""
+        return {self._quantity: self.counted}
 
     def mirrored(self) -> Self:
         """Left and right exchanged."""
@@ -210,6 +265,11 @@ class Momentum(About):
     """A momentum to have."""
 
     value: AngularMomentum
+
+    @property
+    def ends(self) -> Mapping[str, Range]:
+        """A momentum."""
+        return {self._quantity: (self.value, self.value)}
 
     def mirrored(self) -> Self:
         """Left and right exchanged."""
