@@ -188,6 +188,22 @@ def test_the_search_finds_the_bottom_of_a_bowl_and_stops_there() -> None:
     assert (np.diff(found.history) <= 0).all()
 
 
+def test_of_several_searches_the_one_that_is_ahead_goes_on() -> None:
+    """Two bowls, and a start in the less deep one: one search may stay there, of several some get out."""
+
+    def bowls(x: Array) -> Array:
+        return ((abs(x) - 1.0) ** 2).sum(-1) + 3.0 * (x[:, 0] < 0.0)
+
+    def ends(starts: int) -> set[float]:
+        settings, start = Settings(population=8, patience=20, starts=starts), np.array([-0.4, 0.0, 0.0])
+        found = [minimise(bowls, start, settings, 10 * k, lambda *_: None) for k in range(4)]
+        assert all(len(each.history) == each.generations < settings.generations for each in found)
+        return {round(float(each.costs[0]), 1) for each in found}
+
+    assert ends(1) == {0.0, 3.0}
+    assert ends(6) == {0.0}
+
+
 def test_waves_are_a_basis_of_the_key_poses_in_which_slow_changes_are_the_largest() -> None:
     task = load_task({**CLIP, "windows": [{**CLIP["windows"][0], "symmetric": symmetric} for symmetric in (0, 0, 1)]})
     references = Prepared.of(task, Settings()).references

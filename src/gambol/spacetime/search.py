@@ -17,6 +17,8 @@ KEPT = 16
 """How many of the best are told of."""
 LITTLE = 0.01
 """Share of the cost, or of a third of the whole improvement so far, that is too little to go on for."""
+HEAT = 30
+"""Generations each of several searches gets before the best goes on."""
 
 
 @dataclass(frozen=True)
@@ -42,28 +44,56 @@ def minimise(
 ) -> Found:
     """The best of what CMA-ES tries from ``start`` on; ``told`` hears of each generation and its best cost so far.
 
-    With a ``basis`` (variables, variables) it varies the coordinates in that.
+    With a ``basis`` (variables, variables) it varies the coordinates in that. Several searches may set out; the one
+    that is ahead after a while goes on alone.
     """
     turn = np.eye(len(start)) if basis is None else basis
-    strategy = _strategy(np.asarray(np.linalg.solve(turn, start), float), settings, seed)
-    best, best_costs = np.empty((0, len(start))), np.empty(0)
+    searches = [_Search(costs, start, settings, seed + k, turn) for k in range(settings.starts)]
     history: list[float] = []
-    for generation in range(settings.generations):
-        asked = np.array(strategy.ask())
-        tried = asked @ turn.T
-        if generation == 0:
-            tried[0] = start
-            asked[0] = np.linalg.solve(turn, start)
-        found = costs(tried)
+
+    def advance(search: _Search) -> None:
+        search.advance()
+        history.append(min([*history[-1:], search.history[-1]]))
+        told(len(history), history[-1])
+
+    if len(searches) > 1:
+        for search in searches:
+            for _ in range(min(HEAT, settings.generations // len(searches))):
+                advance(search)
+    ahead = min(searches, key=lambda search: search.history[-1:])
+    while len(history) < settings.generations and not ahead.settled:
+        advance(ahead)
+    return Found(ahead.best, ahead.best_costs, len(history), np.array(history))
+
+
+class _Search:
+    """One CMA-ES and the best it has found."""
+
+    def __init__(self, costs: Callable[[Array], Array], start: Array, settings: Settings, seed: int, turn: Array):
+        self._costs, self._start, self._settings, self._turn = costs, start, settings, turn
+        self._in_basis = np.asarray(np.linalg.solve(turn, start), float)
+        self._strategy = _strategy(self._in_basis, settings, seed)
+        self.best, self.best_costs = np.empty((0, len(start))), np.empty(0)
+        self.history: list[float] = []
+
+    def advance(self) -> None:
+        """One generation; ``start`` itself is among the first."""
+        asked = np.array(self._strategy.ask())
+        tried = asked @ self._turn.T
+        if not self.history:
+            tried[0], asked[0] = self._start, self._in_basis
+        found = self._costs(tried)
         with _quiet():
-            strategy.tell(list(asked), found.tolist())
-        order = np.argsort(np.concatenate([best_costs, found]), kind="stable")[:KEPT]
-        best, best_costs = np.concatenate([best, tried])[order], np.concatenate([best_costs, found])[order]
-        history.append(float(best_costs[0]))
-        told(generation + 1, history[-1])
-        if _settled(history, settings) or strategy.stop():
-            break
-    return Found(best, best_costs, len(history), np.array(history))
+            self._strategy.tell(list(asked), found.tolist())
+        order = np.argsort(np.concatenate([self.best_costs, found]), kind="stable")[:KEPT]
+        self.best = np.concatenate([self.best, tried])[order]
+        self.best_costs = np.concatenate([self.best_costs, found])[order]
+        self.history.append(float(self.best_costs[0]))
+
+    @property
+    def settled(self) -> bool:
+        """Whether the best cost came down by little within the patience, or the search cannot go on."""
+        return bool(self.history) and (_settled(self.history, self._settings) or bool(self._strategy.stop()))
 
 
 def cma_version() -> str:

@@ -20,6 +20,8 @@ class Settings(BaseModel):
     """Generations after which a search stops that got hardly better in them; None: never, as in the paper."""
     least_gain: Annotated[float, Field(ge=0.0)] = 0.15
     """What the cost must come down by within the patience, at least, for the search to go on."""
+    starts: Annotated[int, Field(ge=1, le=100)] = 1
+    """Searches that set out, each with other draws; the one that is ahead after 30 generations goes on alone."""
     step: Annotated[float, Field(gt=0.0, le=10.0)] = 0.2
     """First standard deviation of the key-poses, as a share of half a joint's range."""
     covariance: Literal["diagonal", "full"] = "diagonal"
