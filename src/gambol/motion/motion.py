@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +40,14 @@ class Source:
                 object.__setattr__(self, name, printable(text))
 
     @staticmethod
-    def now(**known: Any) -> Source:
-        """A source that records the versions in use."""
+    def now(*libraries: str, **known: Any) -> Source:
+        """A source that records the versions in use, those of further libraries too."""
         versions = {
             "gambol": __version__,
             "mujoco": mujoco.__version__,
             "numpy": np.__version__,
             "python": platform.python_version(),
+            **{library: version(library) for library in libraries},
         }
         return Source(versions=versions, **known)
 

@@ -6,6 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 import mujoco
@@ -24,7 +25,7 @@ from gambol.spacetime.objectives import Weighed, weighed_of
 from gambol.spacetime.observing import Observer, ground_of, length_of
 from gambol.spacetime.pair import Pair
 from gambol.spacetime.reference import Reference, waves
-from gambol.spacetime.search import Found, cma_version, minimise
+from gambol.spacetime.search import Found, minimise
 from gambol.spacetime.settings import Settings
 from gambol.spacetime.tracking import survival, tracked
 from gambol.version import __version__
@@ -91,7 +92,7 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
     clip = _Clip(task, prepared)
     cache = Cache(usual_folder() if settings.cache else None)
     named = {
-        "versions": [__version__, mujoco.__version__, cma_version()],
+        "versions": [__version__, mujoco.__version__, version("cma")],
         "task": task.name,
         "scene": [task.world.spec.to_xml(), task.world.describe()],
         "start": clip.state.tolist(),
@@ -129,7 +130,7 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
         **_costliest(rows),
         "by_window": rows,
     }
-    motion = clip.motion(Source.now(method=NAME, task=task.name, seed=seed, figures=figures))
+    motion = clip.motion(Source.now("cma", method=NAME, task=task.name, seed=seed, figures=figures))
     advice = _advice(status, rows, kept=settings.cache)
     if settings.feedback and status is Status.SUCCESS:
         try:

@@ -86,11 +86,14 @@ class Reference:
         """What the servos aim at (N, steps, nu), the window before having ended with the pose (nu,) or (N, nu)."""
         xp = namespace(poses)
         first = xp.broadcast_to(before, (len(poses), len(self.low)))[:, None]
-        return xp.clip(self.basis @ xp.concat([first, poses], axis=1), self.low, self.high)
+        # no matrix product: its last bits depend on the processor and on how many threads it has
+        between = xp.einsum("sk,nkj->nsj", self.basis, xp.concat([first, poses], axis=1))
+        return xp.clip(between, self.low, self.high)
 
 
 def waves(references: Sequence[Reference]) -> Array:
-    """A basis (variables, variables) of the variables of some windows in a row: cosines over the key-poses of a joint.
+    """A basis (variables, variables) of the variables of some windows in a row: cosines over the key-poses of a joint,
+    columns at right angles.
 
     Slow ones are larger than fast ones, so that equal steps in them make smooth changes first. Waves run through all
     windows where these have the same variables, and through each window on its own where they have not.

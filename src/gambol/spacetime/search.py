@@ -6,7 +6,6 @@ import contextlib
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import version
 
 import numpy as np
 
@@ -19,6 +18,9 @@ LITTLE = 0.01
 """Share of the cost, or of a third of the whole improvement so far, that is too little to go on for."""
 HEAT = 30
 """Generations each of several searches gets before the best goes on."""
+GRID = 2.0**-14
+"""What is tried lies on a grid this fine, so that one seed gives one motion: linear algebra differs in its last bits from
+processor to processor and with the number of cores, and a motion in contact makes much of little."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,8 @@ def minimise(
 ) -> Found:
     """The best of what CMA-ES tries from ``start`` on; ``told`` hears of each generation and its best cost so far.
 
-    With a ``basis`` (variables, variables) it varies the coordinates in that. Several searches may set out; the one
-    that is ahead after a while goes on alone.
+    With a ``basis`` (variables, variables), of columns at right angles, it varies the coordinates in that. Several
+    searches may set out; the one that is ahead after a while goes on alone.
     """
     turn = np.eye(len(start)) if basis is None else basis
     searches = [_Search(costs, start, settings, seed + k, turn) for k in range(settings.starts)]
@@ -71,7 +73,7 @@ class _Search:
 
     def __init__(self, costs: Callable[[Array], Array], start: Array, settings: Settings, seed: int, turn: Array):
         self._costs, self._start, self._settings, self._turn = costs, start, settings, turn
-        self._in_basis = np.asarray(np.linalg.solve(turn, start), float)
+        self._in_basis = start @ turn / (turn**2).sum(0)
         self._strategy = _strategy(self._in_basis, settings, seed)
         self.best, self.best_costs = np.empty((0, len(start))), np.empty(0)
         self.history: list[float] = []
@@ -79,7 +81,7 @@ class _Search:
     def advance(self) -> None:
         """One generation; ``start`` itself is among the first."""
         asked = np.array(self._strategy.ask())
-        tried = asked @ self._turn.T
+        tried = np.round(asked @ self._turn.T / GRID) * GRID
         if not self.history:
             tried[0], asked[0] = self._start, self._in_basis
         found = self._costs(tried)
@@ -94,11 +96,6 @@ class _Search:
     def settled(self) -> bool:
         """Whether the best cost came down by little within the patience, or the search cannot go on."""
         return bool(self.history) and (_settled(self.history, self._settings) or bool(self._strategy.stop()))
-
-
-def cma_version() -> str:
-    """The version of the library: another one may search another way."""
-    return version("cma")
 
 
 def _settled(history: list[float], settings: Settings) -> bool:
