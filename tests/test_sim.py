@@ -297,6 +297,16 @@ def test_variants_are_rolled_out_side_by_side(model, start, warp_backend):
     assert np.abs(alone[0] - alone[1]).max() > 1e-4
 
 
+def test_motions_that_are_only_tried_take_fewer_solver_steps(model, start, warp_backend):
+    controls, allowed = random_controls(model, 4, 30), model.opt.iterations
+    whole = warp_backend.rollout(start, controls).states
+    with backend("gpu", model, device="cpu", solver_steps=6) as quick:
+        np.testing.assert_allclose(quick.rollout(start, controls).states, whole, atol=1e-3)
+    with backend("gpu", model, device="cpu", solver_steps=1) as rough:
+        assert abs(rough.rollout(start, controls).states - whole).max() > 1e-4
+    assert model.opt.iterations == allowed
+
+
 def test_each_world_has_the_furniture_of_its_variant():
     """A ball falls onto a table in one world and past it, onto a lower one, in the other."""
     pytest.importorskip("mujoco_warp", reason="MuJoCo Warp is not installed")

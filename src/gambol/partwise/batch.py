@@ -31,6 +31,7 @@ from gambol.results import Progress, ProgressListener
 from gambol.rotations import Array
 from gambol.sampling import candidates, chosen, shaped_noise, strides
 from gambol.sim import backend, pack_state, unpack_state
+from gambol.sim.gpu import SOLVER_STEPS
 from gambol.sim.state import MOCAP, columns_of
 from gambol.splines import spline_matrix
 
@@ -134,9 +135,10 @@ class TrialBatch:
     def _engines(self) -> tuple[Any, Any]:
         """What rolls out the plans of the present trials, and what steps their worlds."""
         present = [self._variants[task] for task in self._task_of[self._present]]
-        models = [v.planning.model for v in present], [v.seeing.model for v in present]
-        planner, world = (backend("gpu", first, variants=rest, device=self._device) for first, *rest in models)
-        return planner, world
+        first, *rest = [v.planning.model for v in present]
+        planner = backend("gpu", first, variants=rest, device=self._device, solver_steps=SOLVER_STEPS)
+        first, *rest = [v.seeing.model for v in present]
+        return planner, backend("gpu", first, variants=rest, device=self._device)
 
     def _prepare(self, variants: Sequence[Variant]) -> None:
         """Compile the pieces of a round for the shapes of these tasks."""

@@ -18,10 +18,6 @@ from gambol.partwise.terms import KeyframeTable, watched_frames
 from gambol.rotations import Array
 from gambol.sim import pack_state
 
-_SOLVER_STEPS = 6
-"""Newton steps in which contacts of planned motions are solved at most. Ninety-nine worlds of a hundred need fewer, and
-all worlds of a batch wait for the slowest."""
-
 
 @dataclass(frozen=True)
 class Variant:
@@ -43,7 +39,6 @@ class Variant:
             raise InputError("trials in a batch perform contact keyframes", file=task.file)
         frames = watched_frames(task.keyframes)
         planning = instrument(task.world, frames, timestep=settings.planning_step)
-        planning.model.opt.iterations = min(planning.model.opt.iterations, _SOLVER_STEPS)
         seeing = instrument(task.world, frames)
         table = KeyframeTable.of(task.keyframes, seeing)
         parts = None

@@ -18,6 +18,7 @@ from gambol.motion import Motion, Source
 from gambol.results import Progress, ProgressListener, Report, Result, Status
 from gambol.rotations import Array
 from gambol.sim import Backend, backend, pack_state
+from gambol.sim.gpu import SOLVER_STEPS
 from gambol.spacetime.cache import Cache, Finished, usual_folder
 from gambol.spacetime.cost import UNSTABLE_COST
 from gambol.spacetime.device import DeviceCosts
@@ -234,7 +235,8 @@ def _engines(
     simulations = open_until_done.enter_context(backend("cpu", model, threads=settings.threads))
     if settings.device == "cpu":
         return simulations, None
-    return simulations, DeviceCosts(prepared.observer, open_until_done.enter_context(backend("gpu", model)))
+    trying = open_until_done.enter_context(backend("gpu", model, solver_steps=SOLVER_STEPS))
+    return simulations, DeviceCosts(prepared.observer, trying)
 
 
 def _pair(

@@ -19,8 +19,8 @@ LITTLE = 0.01
 HEAT = 30
 """Generations each of several searches gets before the best goes on."""
 GRID = 2.0**-14
-"""What is tried lies on a grid this fine, so that one seed gives one motion: linear algebra differs in its last bits from
-processor to processor and with the number of cores, and a motion in contact makes much of little."""
+"""What is tried lies on a grid this fine, so that one seed gives one motion: linear algebra differs in its last bits
+from processor to processor and with the number of cores, and a motion in contact makes much of little."""
 
 
 @dataclass(frozen=True)
