@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from gambol.errors import InputError, MissingExtraError
 from gambol.sim import Rollout, backend, pack_state, state_size, unpack_state
+from gambol.sim.compiling import compile_ahead
 
 # A trunk on the floor with an arm of three hinges. Spheres alone keep Warp's compilation short.
 MJCF = """
@@ -305,6 +306,32 @@ def test_motions_that_are_only_tried_take_fewer_solver_steps(model, start, warp_
     with backend("gpu", model, device="cpu", solver_steps=1) as rough:
         assert abs(rough.rollout(start, controls).states - whole).max() > 1e-4
     assert model.opt.iterations == allowed
+
+
+def test_what_is_compiled_ahead_is_all_that_a_step_launches(warp_backend, monkeypatch):
+    wp = warp_backend._wp
+    program = warp_backend._program(2, 3, 1)
+    before = program.data.qpos.numpy().copy(), program.step.numpy().copy()
+    compiled, launched = [], set()
+    monkeypatch.setattr(
+        wp, "load_module", lambda module, device, block_dim, max_workers: compiled.append((module, block_dim))
+    )
+    assert compile_ahead(wp, warp_backend.device, program.one_step) == len(compiled) > 10
+    np.testing.assert_array_equal(program.data.qpos.numpy(), before[0])
+    np.testing.assert_array_equal(program.step.numpy(), before[1])
+
+    def noting(launch):
+        def noted(kernel, *args, **given):
+            launched.add((kernel.module, given.get("block_dim")))
+            return launch(kernel, *args, **given)
+
+        return noted
+
+    for name in ("launch", "launch_tiled"):
+        monkeypatch.setattr(wp, name, noting(getattr(wp, name)))
+    program.one_step()
+    assert launched
+    assert launched <= set(compiled)
 
 
 def test_each_world_has_the_furniture_of_its_variant():

@@ -135,6 +135,9 @@ def test_objectives_read_what_they_say() -> None:
     assert moments("rest_pose", view, joints=["elbow"]) == pytest.approx([2 * 0.2**2] * 3)
     off = moments("balance", view, height=height)
     assert off[1] == pytest.approx(off[0] + 0.01 + 0.0, abs=1e-3)
+    np.testing.assert_allclose(
+        off - (com[:, 2] - height) ** 2, moments("plumb", view, points=["left_foot", "right_foot"])
+    )
 
 
 def test_the_axis_of_a_spin_turns_with_the_character() -> None:

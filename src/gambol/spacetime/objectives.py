@@ -8,7 +8,7 @@ of 100 N m, angular momentum in N m s.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,9 +41,18 @@ TORQUE_UNIT = 100.0
 
 def balance(view: View, given: Balance) -> Array:
     """The centre of mass at a height over the middle of the feet (equation 5)."""
-    feet = sum(view.position(foot)[..., :2] for foot in given.points) / len(given.points)
-    com = view.position("com")
-    return ((com[..., :2] - feet) ** 2).sum(-1) + (com[..., 2] - given.height) ** 2
+    return _beside(view, given.points) + (view.height("com") - given.height) ** 2
+
+
+def plumb(view: View, given: At) -> Array:
+    """The middle of some points over or under the centre of mass; not in the paper. For the head: stand upright."""
+    return _beside(view, given.points)
+
+
+def _beside(view: View, points: Sequence[str]) -> Array:
+    """How far the centre of mass is from the middle of some points, on the ground plane, squared."""
+    middle = sum(view.position(point)[..., :2] for point in points) / len(points)
+    return ((view.position("com")[..., :2] - middle) ** 2).sum(-1)
 
 
 def com_height(view: View, given: Level) -> Array:
@@ -143,6 +152,7 @@ class Term:
 
 TERMS: Mapping[str, Term] = {
     "balance": Term(balance, Balance),
+    "plumb": Term(plumb, At),
     "com_height": Term(com_height, Level),
     "ground": Term(ground, At),
     "torque": Term(torque, Nothing),

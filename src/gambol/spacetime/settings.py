@@ -16,7 +16,7 @@ class Settings(BaseModel):
     """Motions tried in a generation; 16 in the paper."""
     generations: Annotated[int, Field(ge=1, le=1_000_000)] = 400
     """Most generations a pair of windows gets; 18,000 in the paper."""
-    patience: Annotated[int, Field(ge=1, le=1_000_000)] | None = 50
+    patience: Annotated[int, Field(ge=1, le=1_000_000)] | None = 30
     """Generations after which a search stops that got hardly better in them; None: never, as in the paper."""
     least_gain: Annotated[float, Field(ge=0.0)] = 0.15
     """What the cost must come down by within the patience, at least, for the search to go on."""
