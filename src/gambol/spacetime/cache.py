@@ -1,9 +1,9 @@
 """Finished windows on disk: a clip that was interrupted goes on, and a changed window leaves those before it alone.
 
-A window is known by everything that led to it: the task's name, the scene, the start, the settings, the seed, and all
-windows up to and including it. The window after it, which it was optimised together with, is not part of the name:
-changing window k optimises again from k on, and the windows before keep what they had. Another task that only begins
-alike has another name, and finds nothing that looked ahead to something else.
+A window is known by everything that led to it: the scene, the start, the settings, the seed, and all windows up to and
+including it. In the task it was found for, the window after it, which it was optimised together with, is not part of its
+name: changing window k optimises again from k on, and the windows before keep what they had. Under its other name, which
+has the window after it but not the task, any task finds it that would search for just the same.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Cache:
     def __init__(self, folder: Path | None):
         self._folder = folder
 
-    def name(self, before: str, what: dict[str, Any]) -> str:
+    def name(self, before: str, what: Any) -> str:
         """A name for what comes after ``before``."""
         text = json.dumps(what, sort_keys=True, default=str)
         return hashlib.sha256(f"{before}\n{text}".encode()).hexdigest()[:32]

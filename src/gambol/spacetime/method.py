@@ -94,13 +94,12 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
     cache = Cache(usual_folder() if settings.cache else None)
     named = {
         "versions": [__version__, mujoco.__version__, version("cma")],
-        "task": task.name,
         "scene": [task.world.spec.to_xml(), task.world.describe()],
         "start": clip.state.tolist(),
         "settings": _named(settings),
         "seed": seed,
     }
-    name, ahead = cache.name("", named), None
+    own, alike, ahead = cache.name(task.name, named), cache.name("", named), None
     teller = _Teller(progress, prepared.windows, settings)
     status, rows = Status.SUCCESS, []
     with contextlib.ExitStack() as open_until_done:
@@ -109,12 +108,14 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
         try:
             for k, window in enumerate(prepared.windows):
                 pair = _pair(prepared, k, settings, clip, simulations, device)
-                name = cache.name(name, window.model_dump(mode="json"))
-                finished = cache.find(name, pair.variables)
+                searched = [each.model_dump(mode="json") for each in prepared.windows[k : k + len(pair.references)]]
+                own, alike = cache.name(own, searched[0]), cache.name(alike, searched)
+                finished = cache.find(own, pair.variables) or cache.find(alike, pair.variables)
                 if finished is None:
                     finished = _searched(pair, ahead, settings, (seed, k), teller.of(k))
-                    cache.keep(name, finished)
-                name = cache.name(name, {"found": finished.values.tolist()})
+                    cache.keep(alike, finished)
+                cache.keep(own, finished)
+                own, alike = (cache.name(name, finished.values.tolist()) for name in (own, alike))
                 first = prepared.references[k].variables
                 ahead = finished.values[first:]
                 rows.append(_row(window, finished, pair))
