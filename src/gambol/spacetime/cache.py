@@ -1,9 +1,9 @@
 """Finished windows on disk: a clip that was interrupted goes on, and a changed window leaves those before it alone.
 
 A window is known by everything that led to it: the scene, the start, the settings, the seed, and all windows up to and
-including it. In the task it was found for, the window after it, which it was optimised together with, is not part of its
-name: changing window k optimises again from k on, and the windows before keep what they had. Under its other name, which
-has the window after it but not the task, any task finds it that would search for just the same.
+including it. In the task it was found for, the window after it, which it was optimised together with, is no part of its
+name: changing window k optimises again from k on, and the windows before keep what they had. Under its other name,
+with the window after it and without the task, any task finds it that would search for just the same.
 """
 
 from __future__ import annotations
