@@ -16,11 +16,12 @@ from gambol.goals import Objective, Task, Window, load_task
 from gambol.results import Status
 from gambol.rotations import Array
 from gambol.sim import backend, pack_state
+from gambol.spacetime import method
 from gambol.spacetime.device import DeviceCosts
 from gambol.spacetime.method import Prepared
 from gambol.spacetime.objectives import TERMS, Weighed
 from gambol.spacetime.observing import Observer, View
-from gambol.spacetime.pair import Pair
+from gambol.spacetime.problem import Problem
 from gambol.spacetime.reference import Reference, waves
 from gambol.spacetime.search import minimise
 from gambol.spacetime.settings import Settings
@@ -245,7 +246,7 @@ def test_a_gpu_finds_the_same_costs() -> None:
     pose = np.zeros(model.nu)
     with backend("cpu", model) as cpu, backend("gpu", model, device="cpu") as gpu:
         both = prepared.references[:2], prepared.objectives[:2]
-        pair = Pair(prepared.observer, cpu, *both, start, pose, DeviceCosts(prepared.observer, gpu))
+        pair = Problem(prepared.observer, cpu, *both, start, pose, DeviceCosts(prepared.observer, gpu))
         values = np.random.default_rng(0).normal(0, 0.2, (3, pair.variables))
         np.testing.assert_allclose(pair.tried(values), pair.costs(values), rtol=2e-3)
 
@@ -288,6 +289,26 @@ def test_a_changed_window_is_optimised_again_and_those_before_it_are_not() -> No
     changed = load_task(CLIP, ["windows.1.objectives.2.weight=0.5"])
     gambol.solve(changed, progress=lambda progress: worked.add(progress.what))
     assert {what.split()[1][0] for what in worked} == {"2", "3"}
+
+
+@pytest.mark.parametrize(("ahead", "together"), [(0, [1, 1, 1]), (1, [2, 2, 1]), (2, [3, 2, 1]), (5, [3, 2, 1])])
+def test_a_window_is_optimised_together_with_as_many_as_it_looks_ahead_to(
+    ahead: int, together: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts: list[Array] = []
+
+    def first_generation(costs: Any, start: Array, *rest: Any) -> Any:
+        starts.append(start)
+        return minimise(costs, start, *rest)
+
+    monkeypatch.setattr(method, "minimise", first_generation)
+    gambol.solve(load_task(CLIP, [f"look_ahead={ahead}", "generations=2", "cache=false"]))
+    assert [len(start) for start in starts] == [70 * count for count in together]
+    begun = starts[1].reshape(-1, 35)
+    known = 2 * (together[0] - 1)
+    assert starts[1][: 35 * known].any() == (known > 0)
+    if known:
+        np.testing.assert_array_equal(begun[known:], np.tile(begun[known - 1], (len(begun) - known, 1)))
 
 
 def test_another_task_that_begins_alike_takes_over_what_it_would_search_for() -> None:

@@ -83,8 +83,9 @@ class GpuBackend(Backend):
             if id(variant) not in copies:
                 copies[id(variant)] = Backend.copied(variant)
         self._models = tuple(copies[id(each)] for each in (model, *variants))
-        for each in copies.values() if solver_steps is not None else ():
-            each.opt.iterations = min(each.opt.iterations, solver_steps)
+        if solver_steps is not None:
+            for each in copies.values():
+                each.opt.iterations = min(each.opt.iterations, solver_steps)
         self._wp, self._mjw = _import_warp()
         self.device = self._find_device(device)
         contacts, rows = room(model)

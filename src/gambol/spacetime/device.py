@@ -16,7 +16,7 @@ from gambol.spacetime.reference import Reference
 
 
 class DeviceCosts:
-    """Costs of variables for windows in a row, as :class:`gambol.spacetime.pair.Pair` has them, in float32."""
+    """Costs of variables for windows in a row, as :class:`gambol.spacetime.problem.Problem` has them, in float32."""
 
     def __init__(self, observer: Observer, backend: Any):
         """``backend`` is that of a GPU, over the observer's model."""

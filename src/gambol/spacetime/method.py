@@ -1,4 +1,5 @@
-"""The schedule: windows optimised in advancing pairs, each finished one fixed before the next (Section 3, Figure 1)."""
+"""The schedule: each window is optimised together with what it looks ahead to, and fixed before the next (Section 3,
+Figure 1)."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ from gambol.spacetime.cost import UNSTABLE_COST
 from gambol.spacetime.device import DeviceCosts
 from gambol.spacetime.objectives import Weighed, weighed_of
 from gambol.spacetime.observing import Observer, ground_of, length_of
-from gambol.spacetime.pair import Pair
+from gambol.spacetime.problem import Problem
 from gambol.spacetime.reference import Reference, waves
 from gambol.spacetime.search import Found, minimise
 from gambol.spacetime.settings import Settings
@@ -107,19 +108,19 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
         simulations, device = _engines(prepared, settings, open_until_done)
         try:
             for k, window in enumerate(prepared.windows):
-                pair = _pair(prepared, k, settings, clip, simulations, device)
-                searched = [each.model_dump(mode="json") for each in prepared.windows[k : k + len(pair.references)]]
+                problem = _problem(prepared, k, settings, clip, simulations, device)
+                searched = [each.model_dump(mode="json") for each in prepared.windows[k : k + len(problem.references)]]
                 own, alike = cache.name(own, searched[0]), cache.name(alike, searched)
-                finished = cache.find(own, pair.variables) or cache.find(alike, pair.variables)
+                finished = cache.find(own, problem.variables) or cache.find(alike, problem.variables)
                 if finished is None:
-                    finished = _searched(pair, ahead, settings, (seed, k), teller.of(k))
+                    finished = _searched(problem, ahead, settings, (seed, k), teller.of(k))
                     cache.keep(alike, finished)
                 cache.keep(own, finished)
                 own, alike = (cache.name(name, finished.values.tolist()) for name in (own, alike))
                 first = prepared.references[k].variables
                 ahead = finished.values[first:]
-                rows.append(_row(window, finished, pair))
-                clip.add(pair, finished.values)
+                rows.append(_row(window, finished, problem))
+                clip.add(problem, finished.values)
                 if finished.cost >= UNSTABLE_COST:
                     status = Status.FAILED
                     break
@@ -164,13 +165,13 @@ class _Clip:
         self._states: list[Array] = [self.state[None]]
         self._targets: list[Array] = []
 
-    def add(self, pair: Pair, values: Array) -> None:
-        """Perform the first window of a pair."""
-        targets = pair.first_targets(values)
+    def add(self, problem: Problem, values: Array) -> None:
+        """Perform the first window of a solved problem."""
+        targets = problem.first_targets(values)
         states = self._body.rollout(self.state, targets[None], sensors=False).states[0]
         self._targets.append(targets)
         self._states.append(states)
-        self.state, self.pose = states[-1].copy(), pair.last_pose(values)
+        self.state, self.pose = states[-1].copy(), problem.last_pose(values)
         self.state[0] = 0.0
 
     def close(self) -> None:
@@ -222,9 +223,9 @@ def first_search(task: Task, settings: Settings, seed: int) -> tuple[Found, floa
     with contextlib.ExitStack() as open_until_done:
         clip = open_until_done.enter_context(contextlib.closing(_Clip(task, prepared)))
         simulations, device = _engines(prepared, settings, open_until_done)
-        pair = _pair(prepared, 0, settings, clip, simulations, device)
+        problem = _problem(prepared, 0, settings, clip, simulations, device)
         began = time.perf_counter()
-        found = _found(pair, None, settings, (seed, 0), lambda generation, cost: None)
+        found = _found(problem, None, settings, (seed, 0), lambda generation, cost: None)
         return found, time.perf_counter() - began
 
 
@@ -240,26 +241,25 @@ def _engines(
     return simulations, DeviceCosts(prepared.observer, trying)
 
 
-def _pair(
+def _problem(
     prepared: Prepared, k: int, settings: Settings, clip: _Clip, simulations: Backend, device: DeviceCosts | None
-) -> Pair:
+) -> Problem:
     """The problem of window ``k`` from where the clip stands."""
-    both = slice(k, k + 2 if settings.look_ahead else k + 1)
-    parts = prepared.references[both], prepared.objectives[both]
-    return Pair(prepared.observer, simulations, *parts, clip.state, clip.pose, device)
+    row = slice(k, k + 1 + settings.look_ahead)
+    parts = prepared.references[row], prepared.objectives[row]
+    return Problem(prepared.observer, simulations, *parts, clip.state, clip.pose, device)
 
 
-def _start(pair: Pair, ahead: Array | None) -> Array:
-    """The zero pose, or what the last pair found for this window, and its last pose held on after it."""
-    start, references = np.zeros(pair.variables), pair.references
+def _start(problem: Problem, ahead: Array | None) -> Array:
+    """The zero pose, or what the last search found for these windows, and its last pose held on in the one after."""
+    start, references = np.zeros(problem.variables), problem.references
     if ahead is not None and len(ahead):
         start[: len(ahead)] = ahead
-        first = references[0]
-        width = first.mixing.shape[1]
-        if len(references) > 1 and first.like(references[1]):
-            held = ahead[: first.knots * width].reshape(first.knots, width)[-1]
-            count = references[1].knots
-            start[first.variables : first.variables + count * width] = np.tile(held, count)
+        if len(ahead) < len(start) and references[-2].like(references[-1]):
+            known, new = references[-2:]
+            width = known.mixing.shape[1]
+            poses = ahead[len(ahead) - known.variables :][: known.knots * width].reshape(known.knots, width)
+            start[len(ahead) :][: new.knots * width] = np.tile(poses[-1], new.knots)
     return start
 
 
@@ -267,29 +267,29 @@ Told = Callable[[int, float], None]
 """Hears of each generation and of the best cost so far."""
 
 
-def _found(pair: Pair, ahead: Array | None, settings: Settings, seed: tuple[int, int], told: Told) -> Found:
+def _found(problem: Problem, ahead: Array | None, settings: Settings, seed: tuple[int, int], told: Told) -> Found:
     drawn = int(np.random.SeedSequence(seed).generate_state(1)[0]) % 2**31
-    start = _start(pair, ahead if settings.carry_on else None)
-    basis = waves(pair.references) if settings.basis == "waves" else None
-    return minimise(pair.tried, start, settings, drawn, told, basis)
+    start = _start(problem, ahead if settings.carry_on else None)
+    basis = waves(problem.references) if settings.basis == "waves" else None
+    return minimise(problem.tried, start, settings, drawn, told, basis)
 
 
-def _searched(pair: Pair, ahead: Array | None, settings: Settings, seed: tuple[int, int], told: Told) -> Finished:
+def _searched(problem: Problem, ahead: Array | None, settings: Settings, seed: tuple[int, int], told: Told) -> Finished:
     began = time.perf_counter()
-    found = _found(pair, ahead, settings, seed, told)
+    found = _found(problem, ahead, settings, seed, told)
     # what a GPU finds good is performed on a CPU, where it may turn out a little different
-    costs = pair.costs(found.best) if settings.device == "gpu" else found.costs
+    costs = problem.costs(found.best) if settings.device == "gpu" else found.costs
     best = int(np.argmin(costs))
     return Finished(found.best[best], float(costs[best]), found.generations, time.perf_counter() - began)
 
 
-def _row(window: Window, finished: Finished, pair: Pair) -> dict[str, Any]:
+def _row(window: Window, finished: Finished, problem: Problem) -> dict[str, Any]:
     return {
         "window": window.name,
         "cost": round(finished.cost, 4),
         "generations": finished.generations,
         "seconds": round(finished.seconds, 1),
-        "terms": pair.by_term(finished.values)[0],
+        "terms": problem.by_term(finished.values)[0],
     }
 
 

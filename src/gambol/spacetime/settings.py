@@ -15,7 +15,7 @@ class Settings(BaseModel):
     population: Annotated[int, Field(ge=4, le=100_000)] = 128
     """Motions tried in a generation; 16 in the paper."""
     generations: Annotated[int, Field(ge=1, le=1_000_000)] = 400
-    """Most generations a pair of windows gets; 18,000 in the paper."""
+    """Most generations a window gets; 18,000 in the paper."""
     patience: Annotated[int, Field(ge=1, le=1_000_000)] | None = 30
     """Generations after which a search stops that got hardly better in them; None: never, as in the paper."""
     least_gain: Annotated[float, Field(ge=0.0)] = 0.15
@@ -28,10 +28,10 @@ class Settings(BaseModel):
     """What of its covariance matrix the search adapts; full in the paper, which takes far longer to learn."""
     basis: Literal["waves", "key-poses"] = "waves"
     """What the search varies: slow and fast waves over all key-poses of a joint, or each key-pose, as in the paper."""
-    look_ahead: bool = True
-    """Optimise each window together with the next."""
+    look_ahead: Annotated[int, Field(ge=0, le=100)] = 1
+    """How many windows after it each window is optimised together with; 1 in the paper."""
     carry_on: bool = True
-    """Begin with what the last pair found for this window; otherwise with the zero pose, as in the paper."""
+    """Begin with what the search before found for this window; otherwise with the zero pose, as in the paper."""
     feedback: bool = False
     """Perform the result with feedback, and say how long it survives a heavier body with and without."""
     knot_spacing: Annotated[float, Field(gt=0.0, le=10.0)] = 0.1

@@ -43,7 +43,7 @@ def conditions() -> list[Condition]:
         windows = load_task(name).windows or ()
         if len(windows) < 2:
             continue
-        variants: dict[str, list[str]] = {"as it ships": [], "without look-ahead": ["look_ahead=false"]}
+        variants: dict[str, list[str]] = {"as it ships": [], "without look-ahead": ["look_ahead=0"]}
         symmetric = [f"windows.{k}.symmetric=false" for k, window in enumerate(windows) if window.symmetric]
         if symmetric:
             variants["without symmetry"] = symmetric

@@ -1,4 +1,4 @@
-"""One problem of the schedule: a window and the one after it, from a given state (equation 4)."""
+"""One problem of the schedule: a window and those it looks ahead to, from a given state (equation 4)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from gambol.spacetime.observing import Observer
 from gambol.spacetime.reference import Reference
 
 
-class Pair:
-    """Costs of variables for one or two windows in a row."""
+class Problem:
+    """Costs of variables for windows in a row."""
 
     def __init__(
         self,
