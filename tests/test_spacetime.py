@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -246,9 +247,9 @@ def test_a_gpu_finds_the_same_costs() -> None:
     pose = np.zeros(model.nu)
     with backend("cpu", model) as cpu, backend("gpu", model, device="cpu") as gpu:
         both = prepared.references[:2], prepared.objectives[:2]
-        pair = Problem(prepared.observer, cpu, *both, start, pose, DeviceCosts(prepared.observer, gpu))
-        values = np.random.default_rng(0).normal(0, 0.2, (3, pair.variables))
-        np.testing.assert_allclose(pair.tried(values), pair.costs(values), rtol=2e-3)
+        problem = Problem(prepared.observer, cpu, *both, start, pose, DeviceCosts(prepared.observer, gpu))
+        values = np.random.default_rng(0).normal(0, 0.2, (3, problem.variables))
+        np.testing.assert_allclose(problem.tried(values), problem.costs(values), rtol=2e-3)
 
 
 def test_a_clip_is_one_motion_the_same_for_every_number_of_threads() -> None:
@@ -334,6 +335,38 @@ def test_a_window_is_not_taken_from_the_cache_where_it_began_in_another_state() 
     np.testing.assert_array_equal(again.motion.qpos, gambol.solve(load_task(both, ["cache=false"])).motion.qpos)
 
 
+@pytest.mark.parametrize("told_apart", ["nothing", "folder"])
+def test_tasks_without_a_name_of_their_own_do_not_take_over_each_others_windows(
+    told_apart: str, tmp_path: Path
+) -> None:
+    """Their first windows are alike and the second are not, so what looks ahead to these is another problem."""
+    other = {
+        **STAND,
+        "name": "two",
+        "duration": 0.1,
+        "objectives": [{"term": "com_height", "parameters": {"height": 0.5}}],
+    }
+    clips = [{**CLIP, "windows": [CLIP["windows"][0], second]} for second in (CLIP["windows"][1], other)]
+    tasks: list[Any] = [{key: value for key, value in clip.items() if key != "name"} for clip in clips]
+    if told_apart == "folder":
+        for n, nameless in enumerate(tasks):
+            (tmp_path / f"{n}").mkdir()
+            tasks[n] = tmp_path / f"{n}" / "clip.yaml"
+            tasks[n].write_text(json.dumps(nameless))
+    gambol.solve(load_task(tasks[0]))
+    second = gambol.solve(load_task(tasks[1]))
+    np.testing.assert_array_equal(second.motion.qpos, gambol.solve(load_task(tasks[1], ["cache=false"])).motion.qpos)
+
+
+def test_a_clip_that_is_known_writes_nothing(tmp_path: Path) -> None:
+    gambol.solve(load_task(CLIP))
+    files = sorted((tmp_path / "cache" / "spacetime").iterdir())
+    before = [file.stat().st_mtime_ns for file in files]
+    assert len(before) == 6
+    gambol.solve(load_task(CLIP))
+    assert [file.stat().st_mtime_ns for file in files] == before
+
+
 def test_success_is_judged_by_feats() -> None:
     wish = {**CLIP, "success": [{"feat": "com_height_at_end", "at_least": 0.9}]}
     good = gambol.solve(wish)
@@ -355,6 +388,10 @@ def test_success_is_judged_by_feats() -> None:
         ({"term": "ground", "parameters": {"points": []}}, r"windows.0.objectives.0.parameters.points"),
         ({"term": "balance", "parameters": {"height": 1.6}}, r"parameters.height: 1.6 m cannot be reached"),
         ({"term": "com_height", "parameters": {"height": 5}}, r"parameters.height: 5 m cannot be reached"),
+        (
+            {"term": "plumb", "parameters": {"points": ["head", "com"]}},
+            r"parameters.points: the centre of mass is always",
+        ),
         ({"term": "keep", "parameters": {"points": ["com"]}}, r"needs above, below or both"),
         ({"term": "keep", "parameters": {"points": ["com"], "above": 1, "below": 0.5}}, r"cannot both hold"),
         ({"term": "keep", "parameters": {"points": ["com"], "above": 9}}, r"parameters.above: 9 m cannot be reached"),
@@ -405,6 +442,11 @@ def test_wrong_clips_are_told() -> None:
             "height of com at least 0.7 contradicts 'com_height', which wants at least 0.4 and at most 0.6",
         ),
         ([("heading", {"degrees": 0}), ("heading", {"degrees": 90})], "heading 90 contradicts"),
+        (
+            [("ground", {"points": ["left_hand", "head"]}), ("keep", {"points": ["head"], "above": 0.35})],
+            "height of head at least 0.35 contradicts 'ground', which wants 0",
+        ),
+        ([("stay", {}), ("step", {"by": [0.1, 0, 0]})], "metres to go along x 0.1 contradicts 'stay', which wants 0"),
         ([("step", {"by": [0.1, 0, 0]}), ("step", {"by": [0.2, 0, 0]})], "metres to go along x 0.2 contradicts"),
         (
             [("spin", {"axis": "up", "most": 0}), ("momentum", {"axis": "up", "value": 9})],

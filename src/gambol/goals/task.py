@@ -93,6 +93,13 @@ class Task(GoalModel):
         except InputError as error:
             raise error.within(file=self.file) from None
 
+    @property
+    def identity(self) -> str:
+        """What stays when the task is edited: its file, or the name it was given; without either it is another task."""
+        if self.file is not None:
+            return _same(self.file)
+        return self.name if "name" in self.model_fields_set else self.model_dump_json()
+
     def beside(self, file: str) -> str:
         """A file named in this task: relative names count from the task file's folder."""
         return beside(self.file, file)

@@ -1,9 +1,10 @@
 """Finished windows on disk: a clip that was interrupted goes on, and a changed window leaves those before it alone.
 
 A window is known by everything that led to it: the scene, the start, the settings, the seed, and all windows up to and
-including it. In the task it was found for, the window after it, which it was optimised together with, is no part of its
-name: changing window k optimises again from k on, and the windows before keep what they had. Under its other name,
-with the window after it and without the task, any task finds it that would search for just the same.
+including it. In the task it was found for, the windows it looked ahead to are no part of its name: changing window k
+optimises again from k on, and the windows before keep what they had, unless k now has another number of variables.
+Under its other name, with what it looked ahead to and without the task, any task finds it that would search for just
+the same.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import hashlib
 import json
 import os
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +29,7 @@ class Finished:
     """What is kept of a window."""
 
     values: Array
-    """Variables of the window and of the one it looked ahead to."""
+    """Variables of the window and of those it looked ahead to."""
     cost: float
     generations: int
     seconds: float
@@ -69,6 +71,39 @@ class Cache:
                     generations=window.generations,
                     seconds=window.seconds,
                 )
+
+
+class Trail:
+    """The windows of one solution in the cache, one after the other."""
+
+    def __init__(self, cache: Cache, task: str, led_to_it: Any):
+        """``task`` is who it is, ``led_to_it`` everything but the windows that a search depends on."""
+        self._cache = cache
+        self._own, self._alike = cache.name(task, led_to_it), cache.name("", led_to_it)
+
+    def next(self, searched: Sequence[Any], variables: int) -> Finished | None:
+        """The next window and those it looks ahead to, ``searched``, if it was found before; else :meth:`keep` it."""
+        self._own, self._alike = self._cache.name(self._own, searched[0]), self._cache.name(self._alike, searched)
+        finished = self._cache.find(self._own, variables)
+        if finished is None:
+            finished = self._cache.find(self._alike, variables)
+            if finished is None:
+                return None
+            self._cache.keep(self._own, finished)
+        self._pass(finished)
+        return finished
+
+    def keep(self, finished: Finished) -> Finished:
+        """What was found for the window that :meth:`next` did not know."""
+        for name in (self._alike, self._own):
+            self._cache.keep(name, finished)
+        self._pass(finished)
+        return finished
+
+    def _pass(self, finished: Finished) -> None:
+        """What comes next begins where this window ended."""
+        values = finished.values.tolist()
+        self._own, self._alike = (self._cache.name(name, values) for name in (self._own, self._alike))
 
 
 def usual_folder() -> Path:

@@ -20,7 +20,7 @@ from gambol.results import Progress, ProgressListener, Report, Result, Status
 from gambol.rotations import Array
 from gambol.sim import Backend, backend, pack_state
 from gambol.sim.gpu import SOLVER_STEPS
-from gambol.spacetime.cache import Cache, Finished, usual_folder
+from gambol.spacetime.cache import Cache, Finished, Trail, usual_folder
 from gambol.spacetime.cost import UNSTABLE_COST
 from gambol.spacetime.device import DeviceCosts
 from gambol.spacetime.objectives import Weighed, weighed_of
@@ -92,33 +92,28 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
     began = time.perf_counter()
     prepared = Prepared.of(task, settings)
     clip = _Clip(task, prepared)
-    cache = Cache(usual_folder() if settings.cache else None)
-    named = {
-        "versions": [__version__, mujoco.__version__, version("cma")],
-        "scene": [task.world.spec.to_xml(), task.world.describe()],
-        "start": clip.state.tolist(),
-        "settings": _named(settings),
-        "seed": seed,
-    }
-    own, alike, ahead = cache.name(task.name, named), cache.name("", named), None
+    libraries, ahead = _LIBRARIES[settings.device], None
     teller = _Teller(progress, prepared.windows, settings)
     status, rows = Status.SUCCESS, []
     with contextlib.ExitStack() as open_until_done:
         open_until_done.enter_context(contextlib.closing(clip))
         simulations, device = _engines(prepared, settings, open_until_done)
+        named = {
+            "versions": [__version__, mujoco.__version__, *map(version, libraries)],
+            "scene": [task.world.spec.to_xml(), task.world.describe()],
+            "start": clip.state.tolist(),
+            "settings": _named(settings),
+            "seed": seed,
+        }
+        trail = Trail(Cache(usual_folder() if settings.cache else None), task.identity, named)
         try:
             for k, window in enumerate(prepared.windows):
                 problem = _problem(prepared, k, settings, clip, simulations, device)
                 searched = [each.model_dump(mode="json") for each in prepared.windows[k : k + len(problem.references)]]
-                own, alike = cache.name(own, searched[0]), cache.name(alike, searched)
-                finished = cache.find(own, problem.variables) or cache.find(alike, problem.variables)
+                finished = trail.next(searched, problem.variables)
                 if finished is None:
-                    finished = _searched(problem, ahead, settings, (seed, k), teller.of(k))
-                    cache.keep(alike, finished)
-                cache.keep(own, finished)
-                own, alike = (cache.name(name, finished.values.tolist()) for name in (own, alike))
-                first = prepared.references[k].variables
-                ahead = finished.values[first:]
+                    finished = trail.keep(_searched(problem, ahead, settings, (seed, k), teller.of(k)))
+                ahead = finished.values[problem.references[0].variables :]
                 rows.append(_row(window, finished, problem))
                 clip.add(problem, finished.values)
                 if finished.cost >= UNSTABLE_COST:
@@ -129,11 +124,11 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
     figures: dict[str, Any] = {
         "windows_done": len(rows),
         "windows": len(prepared.windows),
-        "settings": named["settings"],
+        "settings": _named(settings),
         **_costliest(rows),
         "by_window": rows,
     }
-    motion = clip.motion(Source.now("cma", method=NAME, task=task.name, seed=seed, figures=figures))
+    motion = clip.motion(Source.now(*libraries, method=NAME, task=task.name, seed=seed, figures=figures))
     advice = _advice(status, rows, kept=settings.cache)
     if settings.feedback and status is Status.SUCCESS:
         try:
@@ -148,6 +143,10 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
             motion = followed or motion
     wall = time.perf_counter() - began
     return Result(motion, Report(status, task.name, NAME, seed, figures, motion.duration, wall, advice))
+
+
+_LIBRARIES = {"cpu": ("cma",), "gpu": ("cma", "mujoco-warp", "warp-lang", "jax")}
+"""What a search depends on, by device, beside MuJoCo."""
 
 
 class _Clip:
@@ -218,7 +217,7 @@ _USUAL_PATIENCES, _NEARLY = 8, 0.95
 
 
 def first_search(task: Task, settings: Settings, seed: int) -> tuple[Found, float]:
-    """The search for the first window, with the next where it looks ahead, and the seconds it took."""
+    """The search for the first window, with those it looks ahead to, and the seconds it took."""
     prepared = Prepared.of(task, settings)
     with contextlib.ExitStack() as open_until_done:
         clip = open_until_done.enter_context(contextlib.closing(_Clip(task, prepared)))

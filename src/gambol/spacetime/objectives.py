@@ -23,15 +23,18 @@ from gambol.spacetime.observing import View
 from gambol.spacetime.parameters import (
     At,
     Balance,
+    Grounded,
     Heading,
     Joints,
     Level,
     Momentum,
     Nothing,
     Parameters,
+    Plumbed,
     Range,
     Spin,
     Step,
+    Still,
     Threshold,
 )
 from gambol.validation import explained
@@ -44,7 +47,7 @@ def balance(view: View, given: Balance) -> Array:
     return _beside(view, given.points) + (view.height("com") - given.height) ** 2
 
 
-def plumb(view: View, given: At) -> Array:
+def plumb(view: View, given: Plumbed) -> Array:
     """The middle of some points over or under the centre of mass; not in the paper. For the head: stand upright."""
     return _beside(view, given.points)
 
@@ -61,7 +64,7 @@ def com_height(view: View, given: Level) -> Array:
     return off**2 * (abs(off) > given.within)
 
 
-def ground(view: View, given: At) -> Array:
+def ground(view: View, given: Grounded) -> Array:
     """Points on the ground (equations 6, 9, 13, 14, 17, 30)."""
     return sum(view.height(point) ** 2 for point in given.points)  # type: ignore[return-value]
 
@@ -99,7 +102,7 @@ def hold(view: View, given: At) -> Array:
     return sum(((place - place[:, :1]) ** 2).sum(-1) for place in moved)  # type: ignore[return-value]
 
 
-def stay(view: View, _: Nothing) -> Array:
+def stay(view: View, _: Still) -> Array:
     """The centre of mass ends where it began, on the ground plane (equation 24)."""
     place = view.position("com")[..., :2]
     return ((place - place[:, :1]) ** 2).sum(-1)
@@ -152,15 +155,15 @@ class Term:
 
 TERMS: Mapping[str, Term] = {
     "balance": Term(balance, Balance),
-    "plumb": Term(plumb, At),
+    "plumb": Term(plumb, Plumbed),
     "com_height": Term(com_height, Level),
-    "ground": Term(ground, At),
+    "ground": Term(ground, Grounded),
     "torque": Term(torque, Nothing),
     "rest_pose": Term(rest_pose, Joints),
     "step": Term(step, Step),
     "heading": Term(heading, Heading),
     "hold": Term(hold, At),
-    "stay": Term(stay, Nothing),
+    "stay": Term(stay, Still),
     "high": Term(high, At),
     "keep": Term(keep, Threshold),
     "spin": Term(spin, Spin),

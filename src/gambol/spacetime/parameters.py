@@ -6,11 +6,11 @@ Left and right can be exchanged in each.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, ClassVar, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from gambol.characters import Character
 from gambol.characters.blueprint import mirror_name, mirror_position
@@ -101,6 +101,26 @@ class At(Parameters):
         return self.model_copy(update={"points": tuple(map(mirror_name, self.points))})
 
 
+class Grounded(At):
+    """Some points that should be on the ground plane."""
+
+    @property
+    def ends(self) -> Mapping[str, Range]:
+        """A height of each point."""
+        return dict.fromkeys(map(_height_of, self.points), (0.0, 0.0))
+
+
+class Plumbed(At):
+    """Some points that should be over or under the centre of mass."""
+
+    @field_validator("points")
+    @classmethod
+    def _beside_the_body(cls, points: Points) -> Points:
+        if "com" in points:
+            raise ValueError("the centre of mass is always under itself: name points of the body")
+        return points
+
+
 class Balance(At):
     """A height for the centre of mass over the middle of the points that carry it."""
 
@@ -178,6 +198,20 @@ class OtherJoints(Joints):
     other_side: ClassVar[bool] = True
 
 
+def _way(metres: Iterable[float]) -> dict[str, Range]:
+    """A way to have gone along each axis."""
+    return {f"metres to go along {axis}": (by, by) for axis, by in zip("xyz", metres, strict=False)}
+
+
+class Still(Nothing):
+    """The centre of mass should end where it began, on the ground plane."""
+
+    @property
+    def ends(self) -> Mapping[str, Range]:
+        """No way at all."""
+        return _way((0.0, 0.0))
+
+
 class Step(Parameters):
     """How far the centre of mass should get during the window."""
 
@@ -186,7 +220,7 @@ class Step(Parameters):
     @property
     def ends(self) -> Mapping[str, Range]:
         """A way to have gone along each axis."""
-        return {f"metres to go along {axis}": (metres, metres) for axis, metres in zip("xyz", self.by, strict=True)}
+        return _way(self.by)
 
     def mirrored(self) -> Self:
         """Left and right exchanged."""

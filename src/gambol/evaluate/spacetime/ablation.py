@@ -59,7 +59,7 @@ def ablation(request: Request) -> Findings:
         for condition, ended in zip(chosen, outcomes(chosen, request, CLIP), strict=True)
     ]
     bars = Bars("success %", [row["clip"] for row in rows], {"success %": [row["success %"] for row in rows]}, 100)
-    title = "Spacetime windows without symmetry, and one by one instead of in pairs"
+    title = "Spacetime windows without symmetry, and without looking ahead"
     return Findings(
         {"spacetime-ablation": Table(title, rows)},
         {"spacetime-ablation": Chart([bars], title)},
