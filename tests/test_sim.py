@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib.util
 import sys
+import threading
 from pathlib import Path
 
 import mujoco
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from gambol.errors import InputError, MissingExtraError
 from gambol.sim import Rollout, backend, pack_state, state_size, unpack_state
 from gambol.sim.compiling import compile_ahead
+from gambol.sim.kernels import kernels
 
 # A trunk on the floor with an arm of three hinges. Spheres alone keep Warp's compilation short.
 MJCF = """
@@ -322,7 +324,8 @@ def test_what_is_compiled_ahead_is_all_that_a_step_launches(warp_backend, monkey
 
     def noting(launch):
         def noted(kernel, *args, **given):
-            launched.add((kernel.module, given.get("block_dim")))
+            if np.all(args[0] if args else given["dim"]):
+                launched.add((kernel.module, given.get("block_dim")))
             return launch(kernel, *args, **given)
 
         return noted
@@ -330,8 +333,24 @@ def test_what_is_compiled_ahead_is_all_that_a_step_launches(warp_backend, monkey
     for name in ("launch", "launch_tiled"):
         monkeypatch.setattr(wp, name, noting(getattr(wp, name)))
     program.one_step()
-    assert launched
-    assert launched <= set(compiled)
+    assert launched == set(compiled)
+
+
+def test_what_other_threads_launch_meanwhile_is_done(warp_backend):
+    wp, kernel = warp_backend._wp, kernels().advance
+    count = wp.zeros(1, dtype=int, device=warp_backend.device)
+
+    def launch():
+        wp.launch(kernel, dim=1, outputs=[count], device=warp_backend.device)
+
+    def work():
+        launch()
+        other = threading.Thread(target=launch)
+        other.start()
+        other.join()
+
+    assert compile_ahead(wp, warp_backend.device, work) == 1
+    assert count.numpy().tolist() == [1]
 
 
 def test_each_world_has_the_furniture_of_its_variant():

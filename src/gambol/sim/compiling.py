@@ -8,9 +8,12 @@ noted is then compiled on all cores.
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+
+import numpy as np
 
 from gambol.sim.cores import cores
 
@@ -31,8 +34,9 @@ def _launched(wp: Any, work: Callable[[], None]) -> list[tuple[Any, int | None]]
     """The modules whose kernels the work launches, each with its block size, in order."""
     noted: dict[tuple[Any, int | None], None] = {}
 
-    def note(kernel: Any, *_: Any, block_dim: int | None = None, **__: Any) -> None:
-        if not kernel.is_generic:  # which of its forms is wanted shows only in a real launch
+    def note(kernel: Any, dim: Any, *_: Any, block_dim: int | None = None, **__: Any) -> None:
+        # which form of a generic kernel is wanted shows only in a real launch, and one of no threads needs no kernel
+        if not kernel.is_generic and np.all(dim):
             noted[kernel.module, block_dim] = None
 
     def once(_: Any, while_body: Callable[..., None], stream: Any = None, **given: Any) -> None:
@@ -50,10 +54,18 @@ def _launched(wp: Any, work: Callable[[], None]) -> list[tuple[Any, int | None]]
 
 @contextlib.contextmanager
 def _replaced(owner: Any, **functions: Callable[..., None]) -> Iterator[None]:
-    kept = {name: getattr(owner, name) for name in functions}
+    """Other functions in this thread; other threads go on with their own work."""
+    here, kept = threading.get_ident(), {name: getattr(owner, name) for name in functions}
+
+    def by_thread(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*given: Any, **named: Any) -> Any:
+            return (ours if threading.get_ident() == here else theirs)(*given, **named)
+
+        return call
+
     try:
         for name, function in functions.items():
-            setattr(owner, name, function)
+            setattr(owner, name, by_thread(function, kept[name]))
         yield
     finally:
         for name, function in kept.items():

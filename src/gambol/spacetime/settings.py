@@ -12,11 +12,11 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    population: Annotated[int, Field(ge=4, le=100_000)] = 128
+    population: Annotated[int, Field(ge=4, le=100_000)] = 64
     """Motions tried in a generation; 16 in the paper."""
     generations: Annotated[int, Field(ge=1, le=1_000_000)] = 400
     """Most generations a window gets; 18,000 in the paper."""
-    patience: Annotated[int, Field(ge=1, le=1_000_000)] | None = 30
+    patience: Annotated[int, Field(ge=1, le=1_000_000)] | None = 40
     """Generations after which a search stops that got hardly better in them; None: never, as in the paper."""
     least_gain: Annotated[float, Field(ge=0.0)] = 0.15
     """What the cost must come down by within the patience, at least, for the search to go on."""
