@@ -292,6 +292,16 @@ def test_a_changed_window_is_optimised_again_and_those_before_it_are_not() -> No
     assert {what.split()[1][0] for what in worked} == {"2", "3"}
 
 
+def test_windows_that_had_looked_ahead_to_what_has_changed_since_are_counted() -> None:
+    changed = load_task(CLIP, ["windows.2.objectives.2.weight=0.5"])
+    told = "windows_from_before_an_edit"
+    assert told not in gambol.solve(load_task(CLIP)).report.figures
+    assert told not in gambol.solve(load_task(CLIP)).report.figures
+    assert gambol.solve(changed).report.figures[told] == 1
+    assert gambol.solve(changed).report.figures[told] == 1
+    assert told not in gambol.solve(load_task(CLIP)).report.figures
+
+
 @pytest.mark.parametrize(("ahead", "together"), [(0, [1, 1, 1]), (1, [2, 2, 1]), (2, [3, 2, 1]), (5, [3, 2, 1])])
 def test_a_window_is_optimised_together_with_as_many_as_it_looks_ahead_to(
     ahead: int, together: list[int], monkeypatch: pytest.MonkeyPatch

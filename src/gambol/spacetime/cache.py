@@ -80,17 +80,20 @@ class Trail:
         """``task`` is who it is, ``led_to_it`` everything but the windows that a search depends on."""
         self._cache = cache
         self._own, self._alike = cache.name(task, led_to_it), cache.name("", led_to_it)
+        self.from_before_an_edit = 0
+        """Windows so far that had looked ahead to others: a search from the beginning may find others for them."""
 
     def next(self, searched: Sequence[Any], variables: int) -> Finished | None:
         """The next window and those it looks ahead to, ``searched``, if it was found before; else :meth:`keep` it."""
         self._own, self._alike = self._cache.name(self._own, searched[0]), self._cache.name(self._alike, searched)
-        finished = self._cache.find(self._own, variables)
-        if finished is None:
-            finished = self._cache.find(self._alike, variables)
-            if finished is None:
-                return None
-            self._cache.keep(self._own, finished)
-        self._pass(finished)
+        own, alike = (self._cache.find(name, variables) for name in (self._own, self._alike))
+        if own is not None:
+            self.from_before_an_edit += alike is None or not np.array_equal(own.values, alike.values)
+        elif alike is not None:
+            self._cache.keep(self._own, alike)
+        finished = own or alike
+        if finished is not None:
+            self._pass(finished)
         return finished
 
     def keep(self, finished: Finished) -> Finished:

@@ -125,6 +125,7 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
         "windows_done": len(rows),
         "windows": len(prepared.windows),
         "settings": _named(settings),
+        **({"windows_from_before_an_edit": trail.from_before_an_edit} if trail.from_before_an_edit else {}),
         **_costliest(rows),
         "by_window": rows,
     }
