@@ -277,7 +277,7 @@ WRONG = {
     "misspelt": ({"landmarks": {"pelvis": {"body": "trunk", "ofset": [0, 0, 0]}}}, "landmarks.pelvis.ofset", "Unexpected"),
     "unknown": ({"landmark": {}}, "landmark", "did you mean 'landmarks'"),
     "not finite": ({"landmarks": {"pelvis": {"body": "trunk", "offset": [0, float("nan"), 0]}}}, "pelvis.offset", "finite"),
-    "no mapping": ({"landmarks": ["trunk"]}, "landmarks", "dictionary"),
+    "no mapping": ({"landmarks": ["trunk"]}, "landmarks", "should be a mapping"),
 }  # fmt: skip
 
 
@@ -292,7 +292,7 @@ def test_wrong_recipes_are_refused_with_their_key(tmp_path: Path, about: dict, k
 
 
 def test_recipes_of_files_that_are_wrong_name_the_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="character.file: Field required"):
+    with pytest.raises(InputError, match="character.file: is required"):
         build({"kind": "mjcf"})
     with pytest.raises(InputError, match=r"robot\.xml: no such file"):
         build({"kind": "mjcf", "file": str(tmp_path / "robot.xml")})

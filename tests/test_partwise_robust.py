@@ -189,7 +189,7 @@ WRONG_KEYFRAMES = {
     "part of a body": ("{pairs: [{body: humanoid/tail}]}", r"pairs.0.body: no .*'humanoid/tail'", "humanoid/"),
     "second pair": ("{pairs: [{body: pelvis}, {body: torso, on: lap}]}", r"pairs.1.on: no .*'lap'", "known|mean"),
     "no pairs": ("{pairs: []}", r"keyframes.0.pairs: .*at least 1", ""),
-    "pairs left out": ("{name: sit}", r"keyframes.0.pairs: Field required", ""),
+    "pairs left out": ("{name: sit}", r"keyframes.0.pairs: is required", ""),
     "no body": ("{pairs: [{on: floor}]}", r"keyframes.0.pairs.0.body", ""),
     "negative tolerance": ("{tolerance: -0.1, pairs: [{body: pelvis}]}", r"keyframes.0.tolerance: .*greater than 0", ""),
     "zero tolerance": ("{tolerance: 0, pairs: [{body: pelvis}]}", r"keyframes.0.tolerance: .*greater than 0", ""),

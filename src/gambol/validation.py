@@ -10,6 +10,17 @@ from pydantic import ValidationError
 from gambol.errors import InputError, unknown_name
 
 MAX_SHOWN = 5
+_PLAINLY = {
+    "extra_forbidden": "unknown key",
+    "missing": "is required",
+    "too_short": "too few entries: at least {min_length} needed",
+    "too_long": "too many entries: at most {max_length} allowed",
+    "tuple_type": "should be a list",
+    "list_type": "should be a list",
+    "dict_type": "should be a mapping of keys to values",
+    "model_type": "should be a mapping of keys to values",
+}
+"""What pydantic finds, by its names, in the words of those who write files."""
 
 
 def explained(
@@ -19,7 +30,7 @@ def explained(
 
     ``known`` are the keys allowed at the top, to suggest from when one is unknown.
     """
-    findings = error.errors(include_url=False, include_context=False)
+    findings = error.errors(include_url=False)
     # pydantic also complains about the list around a wrong entry: the entry alone says more
     places = [finding["loc"] for finding in findings]
     findings = [f for f in findings if not any(p != f["loc"] and p[: len(f["loc"])] == f["loc"] for p in places)]
@@ -28,7 +39,8 @@ def explained(
         path = ".".join(str(part) for part in (key, *finding["loc"]) if part is not None and part != "")
         held = repr(finding["input"])
         held = held if len(held) <= 60 else held[:57] + "…"
-        told = "unknown key" if finding["type"] == "extra_forbidden" else finding["msg"].removeprefix("Value error, ")
+        told = _PLAINLY.get(finding["type"], "{msg}").format(msg=finding["msg"], **finding.get("ctx", {}))
+        told = told.removeprefix("Value error, ")
         lines.append((path, told if finding["type"] in ("missing", "value_error") else f"{told} (given: {held})"))
     (first_key, first), rest = lines[0], lines[1:]
     if rest == [] and findings[0]["type"] == "extra_forbidden" and known:
