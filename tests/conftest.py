@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 
@@ -11,3 +13,9 @@ def gpu_extra(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     versions = {"mujoco-warp": "4.0", "warp-lang": "1.19", "jax": "0.7"}
     monkeypatch.setattr("gambol.evaluate.condition.version", versions.__getitem__)
     return versions
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Finished windows are kept in a folder of the test's own."""
+    monkeypatch.setenv("GAMBOL_CACHE", str(tmp_path / "cache"))

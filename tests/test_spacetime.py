@@ -1,9 +1,7 @@
-"""Spacetime windows: variables, objectives, the search, and clips that go on where they stopped."""
+"""Spacetime windows: variables, objectives, the search, and clips."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import mujoco
@@ -28,10 +26,7 @@ from gambol.spacetime.search import minimise
 from gambol.spacetime.settings import Settings
 from samples import CLIP, STAND
 
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GAMBOL_CACHE", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def reference(**window: Any) -> Reference:
@@ -268,40 +263,6 @@ def test_a_clip_is_one_motion_the_same_for_every_number_of_threads() -> None:
     np.testing.assert_allclose(data.qpos, motion.qpos[20], atol=1e-9)
 
 
-def test_an_interrupted_clip_goes_on_to_the_same_motion() -> None:
-    whole = gambol.solve(load_task(CLIP, ["cache=false"]), seed=0)
-
-    def stop_in_the_second_window(progress: gambol.results.Progress) -> None:
-        if "window 2" in progress.what:
-            raise KeyboardInterrupt
-
-    half = gambol.solve(load_task(CLIP), seed=0, progress=stop_in_the_second_window)
-    assert half.report.status is Status.INTERRUPTED
-    assert half.report.figures["windows_done"] == 1
-    worked: list[str] = []
-    rest = gambol.solve(load_task(CLIP), seed=0, progress=lambda progress: worked.append(progress.what))
-    assert not any("window 1" in what for what in worked)
-    np.testing.assert_array_equal(rest.motion.qpos, whole.motion.qpos)
-
-
-def test_a_changed_window_is_optimised_again_and_those_before_it_are_not() -> None:
-    gambol.solve(load_task(CLIP))
-    worked: set[str] = set()
-    changed = load_task(CLIP, ["windows.1.objectives.2.weight=0.5"])
-    gambol.solve(changed, progress=lambda progress: worked.add(progress.what))
-    assert {what.split()[1][0] for what in worked} == {"2", "3"}
-
-
-def test_windows_that_had_looked_ahead_to_what_has_changed_since_are_counted() -> None:
-    changed = load_task(CLIP, ["windows.2.objectives.2.weight=0.5"])
-    told = "windows_from_before_an_edit"
-    assert told not in gambol.solve(load_task(CLIP)).report.figures
-    assert told not in gambol.solve(load_task(CLIP)).report.figures
-    assert gambol.solve(changed).report.figures[told] == 1
-    assert gambol.solve(changed).report.figures[told] == 1
-    assert told not in gambol.solve(load_task(CLIP)).report.figures
-
-
 @pytest.mark.parametrize(("ahead", "together"), [(0, [1, 1, 1]), (1, [2, 2, 1]), (2, [3, 2, 1]), (5, [3, 2, 1])])
 def test_a_window_is_optimised_together_with_as_many_as_it_looks_ahead_to(
     ahead: int, together: list[int], monkeypatch: pytest.MonkeyPatch
@@ -322,61 +283,6 @@ def test_a_window_is_optimised_together_with_as_many_as_it_looks_ahead_to(
         np.testing.assert_array_equal(begun[known:], np.tile(begun[known - 1], (len(begun) - known, 1)))
 
 
-def test_another_task_that_begins_alike_takes_over_what_it_would_search_for() -> None:
-    gambol.solve(load_task(CLIP))
-    windows = [*CLIP["windows"][:2], {**CLIP["windows"][2], "duration": 0.05}]
-    other, worked = load_task({**CLIP, "windows": windows, "name": "other"}), set()
-    again = gambol.solve(other, progress=lambda progress: worked.add(progress.what))
-    assert {what.split()[1][0] for what in worked} == {"2", "3"}, "the second looked ahead to something else"
-    afresh = gambol.solve(load_task({**CLIP, "windows": windows}, ["cache=false"]))
-    np.testing.assert_array_equal(again.motion.qpos, afresh.motion.qpos)
-
-
-def test_a_window_is_not_taken_from_the_cache_where_it_began_in_another_state() -> None:
-    """The second window was found after a first one that has been searched for again since, as it now ends the clip."""
-    first, second = CLIP["windows"][0], {**CLIP["windows"][1], "duration": 0.15}
-    both = {**CLIP, "windows": [first, second]}
-    gambol.solve({**CLIP, "windows": [first, CLIP["windows"][1]]})
-    gambol.solve(both)
-    gambol.solve({**CLIP, "windows": [first]})
-    again = gambol.solve(both)
-    for row in again.report.figures["by_window"][1:]:
-        assert row["cost"] == pytest.approx(sum(row["terms"].values()), abs=0.05)
-    np.testing.assert_array_equal(again.motion.qpos, gambol.solve(load_task(both, ["cache=false"])).motion.qpos)
-
-
-@pytest.mark.parametrize("told_apart", ["nothing", "folder"])
-def test_tasks_without_a_name_of_their_own_do_not_take_over_each_others_windows(
-    told_apart: str, tmp_path: Path
-) -> None:
-    """Their first windows are alike and the second are not, so what looks ahead to these is another problem."""
-    other = {
-        **STAND,
-        "name": "two",
-        "duration": 0.1,
-        "objectives": [{"term": "com_height", "parameters": {"height": 0.5}}],
-    }
-    clips = [{**CLIP, "windows": [CLIP["windows"][0], second]} for second in (CLIP["windows"][1], other)]
-    tasks: list[Any] = [{key: value for key, value in clip.items() if key != "name"} for clip in clips]
-    if told_apart == "folder":
-        for n, nameless in enumerate(tasks):
-            (tmp_path / f"{n}").mkdir()
-            tasks[n] = tmp_path / f"{n}" / "clip.yaml"
-            tasks[n].write_text(json.dumps(nameless))
-    gambol.solve(load_task(tasks[0]))
-    second = gambol.solve(load_task(tasks[1]))
-    np.testing.assert_array_equal(second.motion.qpos, gambol.solve(load_task(tasks[1], ["cache=false"])).motion.qpos)
-
-
-def test_a_clip_that_is_known_writes_nothing(tmp_path: Path) -> None:
-    gambol.solve(load_task(CLIP))
-    files = sorted((tmp_path / "cache" / "spacetime").iterdir())
-    before = [file.stat().st_mtime_ns for file in files]
-    assert len(before) == 6
-    gambol.solve(load_task(CLIP))
-    assert [file.stat().st_mtime_ns for file in files] == before
-
-
 def test_success_is_judged_by_feats() -> None:
     wish = {**CLIP, "success": [{"feat": "com_height_at_end", "at_least": 0.9}]}
     good = gambol.solve(wish)
@@ -386,112 +292,6 @@ def test_success_is_judged_by_feats() -> None:
     assert bad.report.status is Status.FAILED
     assert "com_height_at_end is 1" in bad.report.advice
     assert len(bad.motion) == len(good.motion)
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"term": "balanse"}, r"windows.0.objectives.0.term: no objective named"),
-        ({"term": "balance"}, r"windows.0.objectives.0.parameters.height"),
-        ({"term": "balance", "parameters": {"hight": 1}}, r"windows.0.objectives.0.parameters"),
-        ({"term": "ground", "parameters": {"points": ["left_fot"]}}, r"no point of 'athlete' named 'left_fot'"),
-        ({"term": "ground", "parameters": {"points": []}}, r"windows.0.objectives.0.parameters.points"),
-        ({"term": "balance", "parameters": {"height": 1.6}}, r"parameters.height: 1.6 m cannot be reached"),
-        ({"term": "com_height", "parameters": {"height": 5}}, r"parameters.height: 5 m cannot be reached"),
-        (
-            {"term": "plumb", "parameters": {"points": ["head", "com"]}},
-            r"parameters.points: the centre of mass is always",
-        ),
-        ({"term": "keep", "parameters": {"points": ["com"]}}, r"needs above, below or both"),
-        ({"term": "keep", "parameters": {"points": ["com"], "above": 1, "below": 0.5}}, r"cannot both hold"),
-        ({"term": "keep", "parameters": {"points": ["com"], "above": 9}}, r"parameters.above: 9 m cannot be reached"),
-        (
-            {"term": "rest_pose", "parameters": {"joints": ["kneee"]}},
-            r"parameters.joints: no driven joint of 'athlete'",
-        ),
-        ({"term": "spin", "parameters": {"axis": "down"}}, r"windows.0.objectives.0.parameters.axis"),
-        ({"term": "spin", "parameters": {"least": 5, "most": -5}}, r"nothing lies between least 5 and most -5"),
-        ({"term": "spin", "parameters": {"least": float("nan")}}, r"windows.0.objectives.0.parameters.least"),
-        ({"term": "momentum", "parameters": {"value": 1e300}}, r"windows.0.objectives.0.parameters.value"),
-        ({"term": "step", "parameters": {"by": [1000, 0, 0]}}, r"windows.0.objectives.0.parameters.by"),
-        ({"term": "torque", "weight": -1}, r"windows.0.objectives.0.weight"),
-        ({"term": "heading", "parameters": {"degrees": "north"}}, r"windows.0.objectives.0.parameters.degrees"),
-    ],
-)
-def test_wrong_objectives_are_told(change: dict[str, Any], told: str) -> None:
-    with pytest.raises(InputError, match=told):
-        gambol.solve({**CLIP, "windows": [{"objectives": [change]}]})
-
-
-def test_wrong_clips_are_told() -> None:
-    for wrong, told in (
-        ({"windows": []}, "windows"),
-        ({"windows": [{"objectives": []}]}, "windows.0.objectives"),
-        ({"character": "humanoid"}, "are no servos"),
-        ({"success": [{"feat": "com_height"}]}, "no feat named"),
-        ({"success": [{"feat": "travelled"}]}, "at_least, at_most"),
-        ({"settings": {"populatoin": 3}}, "settings.populatoin"),
-        ({"windows": [{**STAND, "duration": 0.001}]}, r"windows.0.duration: 0.001 s are 0 simulation steps"),
-        ({"settings": {"knot_spacing": 0.001}}, r"windows.0.duration: 0.1 s are 20 simulation steps, fewer than 100"),
-        ({"windows": [{**STAND, "symmetric": True, "coupled_arms": True}]}, "exclude each other"),
-        ({"windows": [{"symmetric": "nearly", "objectives": [{"term": "torque"}]}]}, r"windows.0.symmetric: Input"),
-    ):
-        with pytest.raises(InputError, match=told):
-            gambol.solve({**CLIP, **wrong})
-
-
-@pytest.mark.parametrize(
-    ("wishes", "told"),
-    [
-        (
-            [("balance", {"height": 1.09}), ("balance", {"height": 0.5})],
-            "height of com 0.5 contradicts 'balance', which wants 1.09",
-        ),
-        (
-            [("com_height", {"height": 0.5, "within": 0.1}), ("keep", {"points": ["head", "com"], "above": 0.7})],
-            "height of com at least 0.7 contradicts 'com_height', which wants at least 0.4 and at most 0.6",
-        ),
-        ([("heading", {"degrees": 0}), ("heading", {"degrees": 90})], "heading 90 contradicts"),
-        (
-            [("ground", {"points": ["left_hand", "head"]}), ("keep", {"points": ["head"], "above": 0.35})],
-            "height of head at least 0.35 contradicts 'ground', which wants 0",
-        ),
-        ([("stay", {}), ("step", {"by": [0.1, 0, 0]})], "metres to go along x 0.1 contradicts 'stay', which wants 0"),
-        ([("step", {"by": [0.1, 0, 0]}), ("step", {"by": [0.2, 0, 0]})], "metres to go along x 0.2 contradicts"),
-        (
-            [("spin", {"axis": "up", "most": 0}), ("momentum", {"axis": "up", "value": 9})],
-            "momentum about up 9 contradicts 'spin', which wants at most 0",
-        ),
-    ],
-)
-def test_objectives_that_cannot_hold_together_are_told(wishes: list[tuple[str, dict[str, Any]]], told: str) -> None:
-    objectives = [{"term": term, "parameters": parameters} for term, parameters in wishes]
-    windows = [STAND, {"name": "torn", "objectives": objectives}]
-    with pytest.raises(InputError, match=rf"windows.1.objectives.1.parameters: {told}[^$]*this is window 'torn'"):
-        Prepared.of(load_task({**CLIP, "windows": windows}), Settings())
-
-
-def test_objectives_that_ask_for_the_same_in_other_words_hold_together() -> None:
-    agreeing = [
-        {"term": "heading", "parameters": {"degrees": 90}},
-        {"term": "heading", "parameters": {"degrees": -270}},
-        {"term": "balance", "parameters": {"height": 1.0}},
-        {"term": "com_height", "parameters": {"height": 1.1, "within": 0.1}},
-        {"term": "keep", "parameters": {"points": ["com"], "above": 0.6}},
-        {"term": "keep", "parameters": {"points": ["head"], "below": 0.5}},
-        {"term": "momentum", "parameters": {"axis": "up", "value": 9}},
-        {"term": "momentum", "parameters": {"axis": "left", "value": 0}},
-    ]
-    Prepared.of(load_task({**CLIP, "windows": [{"objectives": agreeing}]}), Settings())
-
-
-def test_heights_are_reached_from_what_one_can_stand_on() -> None:
-    """The same wish is too much on the floor and fair on a table."""
-    window = {"objectives": [{"term": "balance", "parameters": {"height": 1.79}}]}
-    with pytest.raises(InputError, match="cannot be reached"):
-        Prepared.of(load_task({**CLIP, "windows": [window]}), Settings())
-    for thing in ({"table": {"at": [3, 0]}}, {"crate": {"at": [3, 0], "size": [0.5, 0.5, 0.6]}}):
-        Prepared.of(load_task({**CLIP, "scene": thing, "windows": [window]}), Settings())
 
 
 def test_shipped_tasks_can_be_prepared() -> None:
