@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import copy
-import importlib.util
 import sys
-import threading
 from pathlib import Path
 
 import mujoco
@@ -16,42 +14,7 @@ from hypothesis import strategies as st
 
 from gambol.errors import InputError, MissingExtraError
 from gambol.sim import Rollout, backend, pack_state, state_size, unpack_state
-from gambol.sim.compiling import compile_ahead
-from gambol.sim.kernels import kernels
-
-# A trunk on the floor with an arm of three hinges. Spheres alone keep Warp's compilation short.
-MJCF = """
-<mujoco>
-  <option timestep="0.005" integrator="implicitfast"/>
-  <default><joint axis="0 1 0" damping="0.1"/><geom size="0.05" pos="0.1 0 0"/></default>
-  <worldbody>
-    <geom type="plane" size="5 5 0.1" pos="0 0 0"/>
-    <body name="trunk" pos="0 0 0.13">
-      <freejoint/>
-      <geom size="0.1" pos="0 0 0"/>
-      <body pos="0 0.1 0">
-        <joint name="shoulder" range="-60 60"/>
-        <geom/>
-        <body pos="0.2 0 0">
-          <joint name="elbow"/>
-          <geom/>
-          <body pos="0.2 0 0"><joint name="wrist" axis="0 0 1"/><geom/></body>
-        </body>
-      </body>
-    </body>
-  </worldbody>
-  <actuator>
-    <motor joint="shoulder" gear="2"/>
-    <motor joint="elbow"/>
-    <position joint="wrist" kp="2" timeconst="0.02"/>
-  </actuator>
-  <sensor>
-    <jointpos joint="shoulder"/>
-    <framepos objtype="body" objname="trunk"/>
-    <framelinvel objtype="body" objname="trunk"/>
-  </sensor>
-</mujoco>
-"""
+from samples import ARM
 
 # Float32 has seven digits. Over these 50 steps positions stay near 1 and velocities near 10, and a contact that opens
 # or closes a step later on one side costs a few more digits of velocity; a shifted step costs 1e-2 and more.
@@ -60,24 +23,12 @@ TOLERANCE = {"qpos": 1e-4, "qvel": 5e-3, "sensors": 5e-3}
 
 @pytest.fixture(scope="module")
 def model() -> mujoco.MjModel:
-    return mujoco.MjModel.from_xml_string(MJCF)
+    return mujoco.MjModel.from_xml_string(ARM)
 
 
 @pytest.fixture(scope="module")
 def start(model) -> np.ndarray:
     return pack_state(model, model.qpos0, np.zeros(model.nv))
-
-
-@pytest.fixture(scope="module")
-def warp_backend(model):
-    if importlib.util.find_spec("mujoco_warp") is None:
-        pytest.skip("MuJoCo Warp is not installed")
-    import warp
-
-    level, warp.config.optimization_level = warp.config.optimization_level, 0  # half the time to compile
-    with backend("gpu", model, device="cpu") as made:
-        yield made
-    warp.config.optimization_level = level
 
 
 @pytest.fixture(params=["cpu", "gpu"])
@@ -113,7 +64,7 @@ def stepped(model, start, controls, steps_per_control=1):
 @settings(max_examples=20, deadline=None)
 @given(leading=st.lists(st.integers(1, 3), max_size=2), seed=st.integers(0, 1000))
 def test_states_unpack_to_what_was_packed(leading, seed):
-    model = mujoco.MjModel.from_xml_string(MJCF)
+    model = mujoco.MjModel.from_xml_string(ARM)
     rng = np.random.default_rng(seed)
     parts = [rng.normal(size=(*leading, width)) for width in (model.nq, model.nv, model.na)]
     rows = pack_state(model, parts[0], parts[1], time=2.5, act=parts[2])
@@ -268,7 +219,7 @@ def test_a_state_beyond_the_limit_is_failed_even_if_nothing_steps_from_it(any_ba
 
 def test_a_model_that_mujoco_cannot_step_is_an_error():
     model = mujoco.MjModel.from_xml_string(
-        MJCF.replace("<sensor>", '<equality><joint joint1="elbow" joint2="wrist"/></equality><sensor>')
+        ARM.replace("<sensor>", '<equality><joint joint1="elbow" joint2="wrist"/></equality><sensor>')
     )
     model.eq_type[:] = 99
     with backend("cpu", model) as cpu, pytest.raises(InputError, match="cannot step"):
@@ -308,49 +259,6 @@ def test_motions_that_are_only_tried_take_fewer_solver_steps(model, start, warp_
     with backend("gpu", model, device="cpu", solver_steps=1) as rough:
         assert abs(rough.rollout(start, controls).states - whole).max() > 1e-4
     assert model.opt.iterations == allowed
-
-
-def test_what_is_compiled_ahead_is_all_that_a_step_launches(warp_backend, monkeypatch):
-    wp = warp_backend._wp
-    program = warp_backend._program(2, 3, 1)
-    before = program.data.qpos.numpy().copy(), program.step.numpy().copy()
-    compiled, launched = [], set()
-    monkeypatch.setattr(
-        wp, "load_module", lambda module, device, block_dim, max_workers: compiled.append((module, block_dim))
-    )
-    assert compile_ahead(wp, warp_backend.device, program.one_step) == len(compiled) > 10
-    np.testing.assert_array_equal(program.data.qpos.numpy(), before[0])
-    np.testing.assert_array_equal(program.step.numpy(), before[1])
-
-    def noting(launch):
-        def noted(kernel, *args, **given):
-            if np.all(args[0] if args else given["dim"]):
-                launched.add((kernel.module, given.get("block_dim")))
-            return launch(kernel, *args, **given)
-
-        return noted
-
-    for name in ("launch", "launch_tiled"):
-        monkeypatch.setattr(wp, name, noting(getattr(wp, name)))
-    program.one_step()
-    assert launched == set(compiled)
-
-
-def test_what_other_threads_launch_meanwhile_is_done(warp_backend):
-    wp, kernel = warp_backend._wp, kernels().advance
-    count = wp.zeros(1, dtype=int, device=warp_backend.device)
-
-    def launch():
-        wp.launch(kernel, dim=1, outputs=[count], device=warp_backend.device)
-
-    def work():
-        launch()
-        other = threading.Thread(target=launch)
-        other.start()
-        other.join()
-
-    assert compile_ahead(wp, warp_backend.device, work) == 1
-    assert count.numpy().tolist() == [1]
 
 
 def test_each_world_has_the_furniture_of_its_variant():
@@ -445,7 +353,7 @@ def test_unknown_names_and_options_are_refused(model):
         backend("tpu", model)
     with pytest.raises(InputError, match="threads"):
         backend("cpu", model, threads=0)
-    sleepy = mujoco.MjModel.from_xml_string(MJCF)
+    sleepy = mujoco.MjModel.from_xml_string(ARM)
     sleepy.opt.enableflags |= mujoco.mjtEnableBit.mjENBL_SLEEP
     with pytest.raises(InputError, match="sleep"):
         backend("cpu", sleepy)
