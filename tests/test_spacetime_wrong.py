@@ -90,6 +90,10 @@ def test_wrong_clips_are_told() -> None:
             [("spin", {"axis": "up", "most": 0}), ("momentum", {"axis": "up", "value": 9})],
             "momentum about up 9 contradicts 'spin', which wants at most 0",
         ),
+        (
+            [("rest_pose", {}), ("rest_pose", {"joints": ["left_elbow"], "angle": 90})],
+            "angle of left_elbow 90 contradicts 'rest_pose', which wants 0",
+        ),
     ],
 )
 def test_objectives_that_cannot_hold_together_are_told(wishes: list[tuple[str, dict[str, Any]]], told: str) -> None:
@@ -109,6 +113,8 @@ def test_objectives_that_ask_for_the_same_in_other_words_hold_together() -> None
         {"term": "keep", "parameters": {"points": ["head"], "below": 0.5}},
         {"term": "momentum", "parameters": {"axis": "up", "value": 9}},
         {"term": "momentum", "parameters": {"axis": "left", "value": 0}},
+        {"term": "rest_pose", "parameters": {"joints": ["lumbar", "knee"]}},
+        {"term": "rest_pose", "parameters": {"joints": ["elbow"], "angle": 90}},
     ]
     Prepared.of(load_task({**CLIP, "windows": [{"objectives": agreeing}]}), Settings())
 

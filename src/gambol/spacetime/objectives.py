@@ -208,15 +208,15 @@ def weighed_of(window: Window, character: Character, length: float, ground: floa
     for i, weighed in enumerate(row):
         try:
             weighed.given.check(character, length, ground)
-            _narrow(wished, weighed)
+            _narrow(wished, weighed, character)
         except InputError as error:
             raise error.within(key=f"objectives.{i}.parameters") from None
     return row
 
 
-def _narrow(wished: dict[str, tuple[Range, str]], weighed: Weighed) -> None:
+def _narrow(wished: dict[str, tuple[Range, str]], weighed: Weighed, character: Character) -> None:
     """What an objective leaves of the range of each quantity at the window's end; an error where that is nothing."""
-    for quantity, (least, most) in weighed.given.ends.items():
+    for quantity, (least, most) in weighed.given.ends(character).items():
         (low, high), other = wished.get(quantity, ((-math.inf, math.inf), ""))
         if max(low, least) > min(high, most):
             raise InputError(f"{quantity} {_told(least, most)} contradicts {other!r}, which wants {_told(low, high)}")

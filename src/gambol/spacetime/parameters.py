@@ -52,8 +52,7 @@ class Parameters(BaseModel):
         """Left and right exchanged."""
         return self
 
-    @property
-    def ends(self) -> Mapping[str, Range]:
+    def ends(self, character: Character) -> Mapping[str, Range]:
         """Within what a quantity should be at the window's end; two objectives that leave nothing contradict."""
         return {}
 
@@ -76,8 +75,7 @@ class Level(Parameters):
     height: Height
     within: Annotated[float, Field(ge=0.0, le=10.0)] = 0.0
 
-    @property
-    def ends(self) -> Mapping[str, Range]:
+    def ends(self, character: Character) -> Mapping[str, Range]:
         """A height of the centre of mass."""
         return {_height_of("com"): (self.height - self.within, self.height + self.within)}
 
@@ -104,8 +102,7 @@ class At(Parameters):
 class Grounded(At):
     """Some points that should be on the ground plane."""
 
-    @property
-    def ends(self) -> Mapping[str, Range]:
+    def ends(self, character: Character) -> Mapping[str, Range]:
         """A height of each point."""
         return dict.fromkeys(map(_height_of, self.points), (0.0, 0.0))
 
@@ -127,8 +124,7 @@ class Balance(At):
     points: Points = ("left_foot", "right_foot")
     height: Height
 
-    @property
-    def ends(self) -> Mapping[str, Range]:
+    def ends(self, character: Character) -> Mapping[str, Range]:
         """A height of the centre of mass."""
         return {_height_of("com"): (self.height, self.height)}
 
@@ -152,8 +148,7 @@ class Threshold(At):
             raise ValueError(f"above {self.above:g} and below {self.below:g} cannot both hold")
         return self
 
-    @property
-    def ends(self) -> Mapping[str, Range]:
+    def ends(self, character: Character) -> Mapping[str, Range]:
         """A height of each point."""
         return dict.fromkeys(map(_height_of, self.points), _range(self.above, self.below))
 
@@ -183,6 +178,13 @@ class Joints(Parameters):
             if not any(wish in name for name in character.actuators):
                 raise unknown_name(f"driven joint of {character.name!r}", wish, character.actuators, key="joints")
 
+    def ends(self, character: Character) -> Mapping[str, Range]:
+        """An angle of each joint."""
+        meant, angles = self.wished(character)
+        degrees = np.round(np.degrees(angles), 6).tolist()
+        names = [character.actuators[each] for each in meant]
+        return {f"angle of {name}": (angle, angle) for name, angle in zip(names, degrees, strict=True)}
+
     def wished(self, character: Character) -> tuple[list[int], Array]:
         """Which of the character's actuators are meant, and the angle in radians of each."""
         meant = np.array([any(wish in name for wish in self.joints) for name in character.actuators])
@@ -206,8 +208,7 @@ def _way(metres: Iterable[float]) -> dict[str, Range]:
 class Still(Nothing):
     """The centre of mass should end where it began, on the ground plane."""
 
-    @property
-    def ends(self) -> Mapping[str, Range]:
+    def ends(self, character: Character) -> Mapping[str, Range]:
         """No way at all."""
         return _way((0.0, 0.0))
 
@@ -217,8 +218,7 @@ class Step(Parameters):
 
     by: tuple[Metres, Metres, Metres]
 
-    @property
-    def ends(self) -> Mapping[str, Range]:
+    def ends(self, character: Character) -> Mapping[str, Range]:
         """A way to have gone along each axis."""
         return _way(self.by)
 
@@ -232,8 +232,7 @@ class Heading(Parameters):
 
     degrees: Annotated[float, Field(ge=-3600.0, le=3600.0)]
 
-    @property
-    def ends(self) -> Mapping[str, Range]:
+    def ends(self, character: Character) -> Mapping[str, Range]:
         """A direction, whole turns aside."""
         return {"heading": (self.degrees % 360.0, self.degrees % 360.0)}
 
@@ -279,8 +278,7 @@ class Spin(About):
         """Least and most that counts; infinite where nothing is said."""
         return _range(self.least, self.most)
 
-    @property
-    def ends(self) -> Mapping[str, Range]:
+    def ends(self, character: Character) -> Mapping[str, Range]:
         """A momentum."""
         return {self._quantity: self.counted}
 
@@ -300,8 +298,7 @@ class Momentum(About):
 
     value: AngularMomentum
 
-    @property
-    def ends(self) -> Mapping[str, Range]:
+    def ends(self, character: Character) -> Mapping[str, Range]:
         """A momentum."""
         return {self._quantity: (self.value, self.value)}
 
