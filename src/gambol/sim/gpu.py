@@ -23,7 +23,6 @@ from numpy.typing import ArrayLike
 
 from gambol.errors import InputError, MissingExtraError
 from gambol.sim.backend import LARGEST, Backend, Rollout
-from gambol.sim.compiling import compile_ahead
 from gambol.sim.kernels import kernels
 from gambol.sim.state import STATE, Array
 
@@ -236,9 +235,9 @@ class _Program:
         self.parts = _state_parts(model, self.data)
         self.graphs: tuple[Any, Any] | None = None
         if owner.device.is_cuda:
-            compile_ahead(wp, owner.device, self.one_step)
-            # Once without a graph, so that everything is loaded before the capture.
-            self.one_step()
+            # Once without a graph, so that every kernel is compiled and loaded before the capture.
+            self._begin()
+            self._advance()
             self.graphs = self._captured(self._begin), self._captured(self._advance)
 
     def run(self) -> None:
@@ -259,11 +258,6 @@ class _Program:
         with self.owner._wp.ScopedCapture(self.owner.device) as capture:
             work()
         return capture.graph
-
-    def one_step(self) -> None:
-        """From the start, one control on."""
-        self._begin()
-        self._advance()
 
     def _begin(self) -> None:
         for array in (self.result.failed, self.result.overflowed, self.step, self.data.overflow):
