@@ -47,41 +47,6 @@ CLIP: dict[str, Any] = {
 """Three short windows of standing, hardly searched for."""
 
 
-ARM = """
-<mujoco>
-  <option timestep="0.005" integrator="implicitfast"/>
-  <default><joint axis="0 1 0" damping="0.1"/><geom size="0.05" pos="0.1 0 0"/></default>
-  <worldbody>
-    <geom type="plane" size="5 5 0.1" pos="0 0 0"/>
-    <body name="trunk" pos="0 0 0.13">
-      <freejoint/>
-      <geom size="0.1" pos="0 0 0"/>
-      <body pos="0 0.1 0">
-        <joint name="shoulder" range="-60 60"/>
-        <geom/>
-        <body pos="0.2 0 0">
-          <joint name="elbow"/>
-          <geom/>
-          <body pos="0.2 0 0"><joint name="wrist" axis="0 0 1"/><geom/></body>
-        </body>
-      </body>
-    </body>
-  </worldbody>
-  <actuator>
-    <motor joint="shoulder" gear="2"/>
-    <motor joint="elbow"/>
-    <position joint="wrist" kp="2" timeconst="0.02"/>
-  </actuator>
-  <sensor>
-    <jointpos joint="shoulder"/>
-    <framepos objtype="body" objname="trunk"/>
-    <framelinvel objtype="body" objname="trunk"/>
-  </sensor>
-</mujoco>
-"""
-"""A trunk on the floor with an arm of three hinges. Spheres alone keep Warp's compilation short."""
-
-
 def alone(inside: str = "", after: str = "", before: str = "") -> str:
     """A trunk with a free joint and more."""
     trunk = '<geom name="trunk" type="box" size=".1 .1 .2" mass="5"/>'

@@ -14,7 +14,40 @@ from hypothesis import strategies as st
 
 from gambol.errors import InputError, MissingExtraError
 from gambol.sim import Rollout, backend, pack_state, state_size, unpack_state
-from samples import ARM
+
+# A trunk on the floor with an arm of three hinges. Spheres alone keep Warp's compilation short.
+MJCF = """
+<mujoco>
+  <option timestep="0.005" integrator="implicitfast"/>
+  <default><joint axis="0 1 0" damping="0.1"/><geom size="0.05" pos="0.1 0 0"/></default>
+  <worldbody>
+    <geom type="plane" size="5 5 0.1" pos="0 0 0"/>
+    <body name="trunk" pos="0 0 0.13">
+      <freejoint/>
+      <geom size="0.1" pos="0 0 0"/>
+      <body pos="0 0.1 0">
+        <joint name="shoulder" range="-60 60"/>
+        <geom/>
+        <body pos="0.2 0 0">
+          <joint name="elbow"/>
+          <geom/>
+          <body pos="0.2 0 0"><joint name="wrist" axis="0 0 1"/><geom/></body>
+        </body>
+      </body>
+    </body>
+  </worldbody>
+  <actuator>
+    <motor joint="shoulder" gear="2"/>
+    <motor joint="elbow"/>
+    <position joint="wrist" kp="2" timeconst="0.02"/>
+  </actuator>
+  <sensor>
+    <jointpos joint="shoulder"/>
+    <framepos objtype="body" objname="trunk"/>
+    <framelinvel objtype="body" objname="trunk"/>
+  </sensor>
+</mujoco>
+"""
 
 # Float32 has seven digits. Over these 50 steps positions stay near 1 and velocities near 10, and a contact that opens
 # or closes a step later on one side costs a few more digits of velocity; a shifted step costs 1e-2 and more.
@@ -23,12 +56,21 @@ TOLERANCE = {"qpos": 1e-4, "qvel": 5e-3, "sensors": 5e-3}
 
 @pytest.fixture(scope="module")
 def model() -> mujoco.MjModel:
-    return mujoco.MjModel.from_xml_string(ARM)
+    return mujoco.MjModel.from_xml_string(MJCF)
 
 
 @pytest.fixture(scope="module")
 def start(model) -> np.ndarray:
     return pack_state(model, model.qpos0, np.zeros(model.nv))
+
+
+@pytest.fixture(scope="module")
+def warp_backend(model):
+    warp = pytest.importorskip("warp", reason="MuJoCo Warp is not installed")
+    level, warp.config.optimization_level = warp.config.optimization_level, 0  # half the time to compile
+    with backend("gpu", model, device="cpu") as made:
+        yield made
+    warp.config.optimization_level = level
 
 
 @pytest.fixture(params=["cpu", "gpu"])
@@ -64,7 +106,7 @@ def stepped(model, start, controls, steps_per_control=1):
 @settings(max_examples=20, deadline=None)
 @given(leading=st.lists(st.integers(1, 3), max_size=2), seed=st.integers(0, 1000))
 def test_states_unpack_to_what_was_packed(leading, seed):
-    model = mujoco.MjModel.from_xml_string(ARM)
+    model = mujoco.MjModel.from_xml_string(MJCF)
     rng = np.random.default_rng(seed)
     parts = [rng.normal(size=(*leading, width)) for width in (model.nq, model.nv, model.na)]
     rows = pack_state(model, parts[0], parts[1], time=2.5, act=parts[2])
@@ -219,7 +261,7 @@ def test_a_state_beyond_the_limit_is_failed_even_if_nothing_steps_from_it(any_ba
 
 def test_a_model_that_mujoco_cannot_step_is_an_error():
     model = mujoco.MjModel.from_xml_string(
-        ARM.replace("<sensor>", '<equality><joint joint1="elbow" joint2="wrist"/></equality><sensor>')
+        MJCF.replace("<sensor>", '<equality><joint joint1="elbow" joint2="wrist"/></equality><sensor>')
     )
     model.eq_type[:] = 99
     with backend("cpu", model) as cpu, pytest.raises(InputError, match="cannot step"):
@@ -353,7 +395,7 @@ def test_unknown_names_and_options_are_refused(model):
         backend("tpu", model)
     with pytest.raises(InputError, match="threads"):
         backend("cpu", model, threads=0)
-    sleepy = mujoco.MjModel.from_xml_string(ARM)
+    sleepy = mujoco.MjModel.from_xml_string(MJCF)
     sleepy.opt.enableflags |= mujoco.mjtEnableBit.mjENBL_SLEEP
     with pytest.raises(InputError, match="sleep"):
         backend("cpu", sleepy)
