@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import time
 from pathlib import Path
 
@@ -111,8 +110,8 @@ def test_states_carry_the_poses_of_mocap_bodies() -> None:
 
 @pytest.mark.parametrize("name", ["cpu", "gpu"])
 def test_rollouts_see_mocap_bodies_where_their_states_have_them(name: str) -> None:
-    if name == "gpu" and importlib.util.find_spec("mujoco_warp") is None:
-        pytest.skip("MuJoCo Warp is not installed")
+    if name == "gpu":
+        pytest.importorskip("mujoco_warp", reason="MuJoCo Warp is not installed")
     model = mujoco.MjModel.from_xml_string(MJCF)
     poses = np.array([[[k, 1, 2, 1, 0, 0, 0], [0, k, 1, 0.6, 0.8, 0, 0]] for k in (1, 2, 3)], float)
     starts = pack_state(model, np.tile(model.qpos0, (3, 1)), np.zeros(model.nv), mocap=poses)

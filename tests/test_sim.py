@@ -66,7 +66,9 @@ def start(model) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def warp_backend(model):
-    warp = pytest.importorskip("warp", reason="MuJoCo Warp is not installed")
+    pytest.importorskip("mujoco_warp", reason="MuJoCo Warp is not installed")
+    import warp
+
     level, warp.config.optimization_level = warp.config.optimization_level, 0  # half the time to compile
     with backend("gpu", model, device="cpu") as made:
         yield made
