@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from gambol.characters import build
+from gambol.goals import load_task, shipped_tasks
+from gambol.goals.success import refuse_impossible
 from gambol.motion import Motion
 from gambol.motion.metrics.feats import FEATS
 from gambol.motion.metrics.subject import Subject
@@ -163,3 +165,9 @@ def test_a_hop_is_no_flight() -> None:
     world, qpos = standing(61)
     qpos[20:40, 2] += 0.5
     assert feat("landings_on_feet", world, qpos) == 0
+
+
+@pytest.mark.parametrize("name", [name for name in shipped_tasks() if load_task(name).success])
+def test_what_a_shipped_task_calls_success_can_be_measured_in_its_scene(name: str) -> None:
+    task = load_task(name)
+    refuse_impossible(task.success, Motion(task.world, 0.01, np.tile(task.initial_qpos(), (2, 1))))

@@ -104,3 +104,52 @@ def test_a_clip_that_is_known_writes_nothing(tmp_path: Path) -> None:
     assert len(before) == 6
     gambol.solve(load_task(CLIP))
     assert [file.stat().st_mtime_ns for file in files] == before
+
+
+def _damaged(file: Path, how: str) -> None:
+    sound = file.read_bytes()
+    with np.load(file) as kept:
+        arrays = dict(kept)
+    if how == "a folder":
+        file.unlink()
+        file.mkdir()
+    elif how in ("generations", "seconds", "cost"):
+        np.savez(file, **{**arrays, how: np.inf})
+    elif how == "of another shape":
+        np.savez(file, **{**arrays, "cost": np.zeros(2)})
+    else:
+        method = sound.index(b"PK\x01\x02") + 10  # where the list of members says how the first is compressed
+        unknown = sound[:method] + b"\x63\x00" + sound[method + 2 :]
+        file.write_bytes({"empty": b"", "cut off": sound[: len(sound) // 2], "compressed": unknown}[how])
+
+
+@pytest.mark.parametrize(
+    "how", ["empty", "cut off", "compressed", "a folder", "generations", "seconds", "cost", "of another shape"]
+)
+def test_a_damaged_window_is_searched_for_again(tmp_path: Path, how: str) -> None:
+    first = gambol.solve(load_task(CLIP))
+    for file in (tmp_path / "cache" / "spacetime").iterdir():
+        _damaged(file, how)
+    again = gambol.solve(load_task(CLIP))
+    assert again.report.status is first.report.status
+    np.testing.assert_array_equal(again.motion.qpos, first.motion.qpos)
+
+
+def test_a_folder_that_cannot_be_written_does_not_stop_the_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "taken").write_text("a plain file")
+    monkeypatch.setenv("GAMBOL_CACHE", str(tmp_path / "taken"))
+    result = gambol.solve(load_task(CLIP))
+    assert result.report.figures["windows_done"] == 3
+    assert "taken" in result.report.figures["windows_not_kept"]
+    assert "windows_not_kept" not in gambol.solve(load_task(CLIP, ["cache=false"])).report.figures
+
+
+def test_nothing_is_said_to_be_kept_that_is_not() -> None:
+    def stop(progress: gambol.results.Progress) -> None:
+        raise KeyboardInterrupt
+
+    advice = gambol.solve(load_task(CLIP), progress=stop).report.advice
+    assert "first window" in advice
+    assert "go on" not in advice

@@ -58,6 +58,11 @@ def test_wrong_clips_are_told() -> None:
         ({"character": "humanoid"}, "are no servos"),
         ({"success": [{"feat": "com_height"}]}, "no feat named"),
         ({"success": [{"feat": "travelled"}]}, "at_least, at_most"),
+        ({"success": [{"feat": "thing_lifted", "at_least": 1}]}, r"success.0.feat: thing_lifted cannot be measured: "),
+        (
+            {"success": [{"feat": "turned", "at_least": 90}, {"feat": "turned", "at_most": 45}]},
+            r"success.1: turned cannot be at least 90 and at most 45",
+        ),
         ({"settings": {"populatoin": 3}}, "settings.populatoin"),
         ({"windows": [{**STAND, "duration": 0.001}]}, r"windows.0.duration: 0.001 s are 0 simulation steps"),
         ({"settings": {"knot_spacing": 0.001}}, r"windows.0.duration: 0.1 s are 20 simulation steps, fewer than 100"),

@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import ValidationError
 
 from gambol.errors import InputError, unknown_name
 from gambol.goals import Task, load_task
-from gambol.goals.success import judged
+from gambol.goals.success import judged, refuse_impossible
+from gambol.motion import Motion
 from gambol.results import Controller, ProgressListener, Result, Status, silent
 from gambol.sim import check_place, executor
 from gambol.validation import explained
@@ -127,7 +129,11 @@ def check(task: Task, method: str | None = None, seed: int = 0, on: str = "local
         raise InputError(f"must be a whole number from 0 up (given: {seed!r})", key="seed")
     if on != "local":
         check_place(on)
-    task.initial_qpos()
+    at_rest = Motion(task.world, 1.0, np.tile(task.initial_qpos(), (2, 1)))
+    try:
+        refuse_impossible(task.success, at_rest)
+    except InputError as error:
+        raise error.within(file=task.file) from None
     return chosen, settings
 
 

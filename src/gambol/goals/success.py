@@ -7,9 +7,11 @@ from typing import Any
 
 from pydantic import field_validator, model_validator
 
+from gambol.errors import InputError
 from gambol.goals.model import GoalModel, Name
 from gambol.motion import Motion
 from gambol.motion.metrics.feats import FEATS
+from gambol.motion.metrics.metric import CannotMeasureError, DidNotHappenError
 from gambol.motion.metrics.subject import Subject
 
 
@@ -43,6 +45,12 @@ class Criterion(GoalModel):
             return False
         return (self.at_least is None or value >= self.at_least) and (self.at_most is None or value <= self.at_most)
 
+    def overlaps(self, other: Criterion) -> bool:
+        """Whether a value may lie in the ranges of both."""
+        lows = [bound for bound in (self.at_least, other.at_least) if bound is not None]
+        highs = [bound for bound in (self.at_most, other.at_most) if bound is not None]
+        return not lows or not highs or max(lows) <= min(highs)
+
     @property
     def name(self) -> str:
         """The feat, with the character where one is named."""
@@ -52,6 +60,21 @@ class Criterion(GoalModel):
         """The range in words."""
         bounds = (("at least", self.at_least), ("at most", self.at_most))
         return " and ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
+
+
+def refuse_impossible(criteria: Sequence[Criterion], start: Motion) -> None:
+    """An error where no motion could meet the criteria in the scene that ``start`` shows at rest."""
+    for i, criterion in enumerate(criteria):
+        for other in criteria[:i]:
+            if criterion.name == other.name and not criterion.overlaps(other):
+                problem = f"{criterion.name} cannot be {other.told()} and {criterion.told()}"
+                raise InputError(problem, key=f"success.{i}")
+        try:
+            FEATS[criterion.feat].read(Subject(start, criterion.of or start.scene.main_character))
+        except DidNotHappenError:
+            continue
+        except CannotMeasureError as error:
+            raise InputError(f"{criterion.name} cannot be measured: {error}", key=f"success.{i}.feat") from None
 
 
 def judged(criteria: Sequence[Criterion], motion: Motion) -> tuple[dict[str, Any], str]:

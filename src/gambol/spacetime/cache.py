@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from gambol.errors import InputError
 from gambol.files import replacing
 from gambol.rotations import Array
 
@@ -37,10 +37,12 @@ class Finished:
 
 
 class Cache:
-    """A folder of finished windows; without a folder it keeps nothing."""
+    """A folder of finished windows; without a folder, or when that cannot be written, it keeps nothing."""
 
     def __init__(self, folder: Path | None):
         self._folder = folder
+        self.broken = ""
+        """Why nothing is kept any more; a search goes on without."""
 
     def name(self, before: str, what: Any) -> str:
         """A name for what comes after ``before``."""
@@ -53,16 +55,19 @@ class Cache:
             return None
         try:
             with np.load(self._folder / f"{name}.npz", allow_pickle=False) as kept:
-                values = np.asarray(kept["values"], float)
-                cost, generations, seconds = (float(kept[key]) for key in ("cost", "generations", "seconds"))
-        except (OSError, KeyError, ValueError, zipfile.BadZipFile):
+                values, *rest = (np.asarray(kept[key], float) for key in ("values", "cost", "generations", "seconds"))
+            cost, generations, seconds = map(float, rest)
+        except Exception:  # a damaged file fails in many ways, and then the window is searched for again
             return None
-        sound = values.shape == (variables,) and np.isfinite(values).all()
+        numbers = np.array([*values.ravel(), cost, generations, seconds])
+        sound = values.shape == (variables,) and np.isfinite(numbers).all()
         return Finished(values, cost, int(generations), seconds) if sound else None
 
     def keep(self, name: str, window: Finished) -> None:
         """Write a finished window."""
-        if self._folder is not None:
+        if self._folder is None:
+            return
+        try:
             with replacing(self._folder / f"{name}.npz") as temporary, temporary.open("wb") as file:
                 np.savez(
                     file,
@@ -71,6 +76,8 @@ class Cache:
                     generations=window.generations,
                     seconds=window.seconds,
                 )
+        except InputError as error:
+            self._folder, self.broken = None, str(error)
 
 
 class Trail:
@@ -82,6 +89,11 @@ class Trail:
         self._own, self._alike = cache.name(task, led_to_it), cache.name("", led_to_it)
         self.from_before_an_edit = 0
         """Windows so far that had looked ahead to others: a search from the beginning may find others for them."""
+
+    @property
+    def broken(self) -> str:
+        """Why windows are not kept any more, where they cannot be."""
+        return self._cache.broken
 
     def next(self, searched: Sequence[Any], variables: int) -> Finished | None:
         """The next window and those it looks ahead to, ``searched``, if it was found before; else :meth:`keep` it."""

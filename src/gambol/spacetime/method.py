@@ -126,11 +126,12 @@ def solve(task: Task, settings: Settings, seed: int, progress: ProgressListener)
         "windows": len(prepared.windows),
         "settings": _named(settings),
         **({"windows_from_before_an_edit": trail.from_before_an_edit} if trail.from_before_an_edit else {}),
+        **({"windows_not_kept": trail.broken} if trail.broken else {}),
         **_costliest(rows),
         "by_window": rows,
     }
     motion = clip.motion(Source.now(*libraries, method=NAME, task=task.name, seed=seed, figures=figures))
-    advice = _advice(status, rows, kept=settings.cache)
+    advice = _advice(status, rows, kept=settings.cache and not trail.broken)
     if settings.feedback and status is Status.SUCCESS:
         try:
             teller.last("tracking")
@@ -314,8 +315,10 @@ def _named(settings: Settings) -> dict[str, Any]:
 def _advice(status: Status, rows: Sequence[dict[str, Any]], *, kept: bool) -> str:
     if status is Status.SUCCESS:
         return ""
+    if status is Status.INTERRUPTED and not rows:
+        return "interrupted in the first window, of which nothing is kept"
     if status is Status.INTERRUPTED:
-        go_on = "they are kept: solve again to go on" if kept else "without the cache a new search begins anew"
-        return f"interrupted after {len(rows)} windows; {go_on}"
+        go_on = "kept: solve again to go on" if kept else "without the cache a new search begins anew"
+        return f"interrupted after {len(rows)} window{'s' * (len(rows) > 1)}; {go_on}"
     costly = max(rows[-1]["terms"].items(), key=lambda item: item[1])
     return f"window {len(rows)} ({rows[-1]['window']}) became unstable; its costliest objective is {costly[0]}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gambol.motion.metrics.metric import CannotMeasureError, Reading, measures
+from gambol.motion.metrics.metric import CannotMeasureError, DidNotHappenError, Reading, measures
 from gambol.motion.metrics.subject import Subject
 from gambol.rotations import Array, level_forward, rotate
 from gambol.scenes.objects import Movable
@@ -66,7 +66,7 @@ def thing_share(subject: Subject) -> Reading:
     ways = np.linalg.norm(np.diff(_places(subject), axis=0), axis=1)
     ways = np.where(ways > _MOVING * motion.dt, ways, 0.0) * touched[:, 1:].any(axis=0)
     if not ways.sum():
-        raise CannotMeasureError("nobody moves the thing")
+        raise DidNotHappenError("nobody moves the thing")
     own = touched[list(scene.characters).index(subject.name), 1:]
     done = np.cumsum(ways * own / np.maximum(touched[:, 1:].sum(axis=0), 1)) / ways.sum()
     return _last(np.concatenate([[0.0], done]))

@@ -17,6 +17,10 @@ class CannotMeasureError(GambolError):
     """What a metric needs is not there; the message says what."""
 
 
+class DidNotHappenError(CannotMeasureError):
+    """What a metric speaks of is not in this motion, and may be in another of the same scene."""
+
+
 @dataclass(frozen=True)
 class Reading:
     """What a measure found: one number, and where it makes sense its course over the frames."""
