@@ -72,7 +72,7 @@ def test_trials_that_are_over_leave_the_batch(monkeypatch: pytest.MonkeyPatch) -
     """What is left goes on as before: outcomes and motions are in their places."""
     monkeypatch.setattr("gambol.partwise.batch._SMALL_BATCH", 1)
     keyframe = {**STAY["keyframes"][0], "sustain": 0.15, "limit": 0.2}
-    far = {**keyframe, "pairs": [{**keyframe["pairs"][0], "at": [0, 0, 9]}], "limit": 0.03}
+    far = {**keyframe, "pairs": [{**keyframe["pairs"][0], "at": [0, 0, 9]}], "sustain": 0.02, "limit": 0.03}
     tasks = [load_task({**STAY, "keyframes": [each]}) for each in (far, keyframe)]
     settings = Settings(rollouts=10, horizon=0.1, replan_every=1)
     batch = TrialBatch(tasks, settings, [0, 1], device="cpu", keep=4)

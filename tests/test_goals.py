@@ -22,6 +22,7 @@ SIT = {
     ],
 }
 TASK = {"scene": "armchair", "keyframes": [SIT]}
+WINDOW = {"objectives": [{"term": "torque"}]}
 
 
 def keyframes() -> tuple[Keyframe, ...]:
@@ -48,7 +49,9 @@ def test_sequence_operations() -> None:
 
 
 def test_mirroring_exchanges_the_feet() -> None:
-    leaning = Keyframe(pairs=[Pair(body="pelvis")], weights={"upright_left_foot": 7.0}, facing=(1.0, 2.0))
+    leaning = Keyframe(
+        pairs=[Pair(body="pelvis")], weights={"upright_left_foot": 7.0, "facing": 1.0}, facing=(1.0, 2.0)
+    )
     image = leaning.mirrored()
     assert (image.weights.upright_right_foot, image.weights.upright_left_foot) == (7.0, 0.0)
     assert image.facing == (1.0, -2.0)
@@ -109,13 +112,24 @@ def test_two_objects_need_a_name_in_an_override() -> None:
         load_task({**TASK, "scene": {"armchair": {}, "box": {}}}, ["scene.height=1"])
 
 
+def partial_text(**times: float) -> dict:
+    return {"partial": {"duration": 4, "texts": [{"text": "wave", **times}]}}
+
+
+def wishing(*wishes: dict) -> dict:
+    return {"behaviour": {"wishes": list(wishes)}}
+
+
 WRONG_TASKS = {
     "no goal": ({"scene": "armchair"}, "exactly one goal"),
     "two goals": ({**TASK, "windows": [{"objectives": [{"term": "x"}]}]}, "exactly one goal"),
     "zero pairs": ({"keyframes": [{"pairs": []}]}, "keyframes.0.pairs"),
     "negative tolerance": ({"keyframes": [{"pairs": [{"body": "pelvis"}], "tolerance": -1}]}, "keyframes.0.tolerance"),
     "unknown body": ({"keyframes": [{"pairs": [{"body": "pelvs"}]}]}, "keyframes.0 .keyframe..pairs.0.body"),
-    "unknown style": ({"keyframes": [{"style": "x", "pairs": [{"body": "pelvis"}]}]}, "known: free"),
+    "unknown style": (
+        {"keyframes": [{"style": "x", "pairs": [{"body": "pelvis"}]}]},
+        "keyframes.0.style: .*\n.*known: free",
+    ),
     "a unit": ({"keyframes": [{"pairs": [{"body": "pelvis"}], "limit": "5 s"}]}, "keyframes.0.limit"),
     "centimetres": ({"keyframes": [{"pairs": [{"body": "pelvis"}], "tolerance": 18}]}, "less than or equal"),
     "unknown key": ({**TASK, "colour": 1}, "colour: unknown key"),
@@ -125,7 +139,40 @@ WRONG_TASKS = {
     "empty wish": ({"partial": {"duration": 3}}, "at least one of"),
     "late goal": ({"partial": {"duration": 1, "path": [{"time": 2, "at": [0, 0]}]}}, "after the end"),
     "unknown character": ({**TASK, "character": "giant"}, "no character named"),
-    "unknown pose": ({**TASK, "start": "flying"}, "no pose"),
+    "unknown pose": ({**TASK, "start": "flying"}, "^start: no pose"),
+    "unknown pose of a placement": ({**TASK, "start": {"pose": "flying"}}, "^start.pose: no pose"),
+    "unknown pose of one": ({**TASK, "start": {"humanoid": "flying"}}, "^start.humanoid: no pose"),
+    "incomplete state of one": ({**TASK, "start": {"humanoid": {"qpos": [1]}}}, "^start.humanoid.qpos: needs 28"),
+    "misspelt placement": (
+        {**TASK, "start": {"pos": "zero"}},
+        "^start.pos: no character or key of a placement .*\n.*'pose'",
+    ),
+    "misspelt key of a placement": ({**TASK, "start": {"pose": "zero", "yw": 3}}, "^start.yw: unknown key .*\n.*'yaw'"),
+    "start of no kind": ({**TASK, "start": 3}, "^start: should be a pose, a placement, or .* .given: 3"),
+    "held longer than there is time": (
+        {"keyframes": [{**SIT, "sustain": 9, "limit": 1}]},
+        "keyframes.0.sustain: is longer than limit, 1 s",
+    ),
+    "facing without weight": ({"keyframes": [{**SIT, "facing": [1, 2]}]}, "keyframes.0: .*needs weights.facing"),
+    "facing without point": ({"keyframes": [{**SIT, "weights": {"facing": 1}}]}, "keyframes.0: .*needs facing"),
+    "two casts": ({**TASK, "character": "athlete", "characters": {"ann": "athlete"}}, "either character or characters"),
+    "tracked backwards": ({"track": {"motion": "x", "start": 5, "end": 1}}, "track: end 1 s is not after start 5 s"),
+    "tracked for no time": ({"track": {"motion": "x", "start": 5, "end": 5}}, "track: end 5 s is not after start 5 s"),
+    "text backwards": (partial_text(start=3, end=1), "partial.texts.0: end 1 s is not after start 3 s"),
+    "text that begins late": (partial_text(start=5), "texts.0.start is 5 s, after the end at 4 s"),
+    "text that ends late": (partial_text(end=5), "texts.0.end is 5 s, after the end at 4 s"),
+    "two postures": (
+        wishing({"quantity": "standing"}, {"quantity": "handstand", "at": 1}),
+        "1 .handstand. contradicts 0",
+    ),
+    "two places": (
+        wishing({"value": [1, 2]}, {"value": [1, 3, 1]}),
+        "1 .position 1, 3, 1 of com. contradicts 0 .position",
+    ),
+    "two headings": (
+        wishing({"feature": "heading", "value": 0}, {"quantity": "heading", "value": 90}),
+        "behaviour.wishes: 1 .heading 90 of com. contradicts 0 .heading 0 of com",
+    ),
 }
 
 
@@ -133,6 +180,92 @@ WRONG_TASKS = {
 def test_wrong_tasks_name_the_key(data: dict, said: str) -> None:
     with pytest.raises(InputError, match=said):
         load_task(data).initial_qpos()
+
+
+def test_an_override_may_leave_too_little_time_to_give_up_early() -> None:
+    assert load_task({"keyframes": [{**SIT, "sustain": 2}]}, ["keyframes.0.limit=0.1"]).keyframes
+    assert load_task({"keyframes": [{**SIT, "limit": 0.1}]}).keyframes, "of the two it only says that it gives up early"
+
+
+def test_wishes_may_say_the_same_in_other_words_and_something_else_at_another_time() -> None:
+    load_task(
+        wishing(
+            {"value": [1, 2]},
+            {"value": [1, 2, 1]},
+            {"value": [0, 0], "at": 0.5},
+            {"feature": "right_hand", "value": [1, 1]},
+            {"feature": "heading", "value": 0},
+            {"quantity": "heading", "value": 360},
+            {"quantity": "standing"},
+            {"quantity": "handstand", "at": 0.5},
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        ({"characer": "athlete", **TASK}, r"^characer: unknown key .*'athlete'.*\n  did you mean 'character'"),
+        ({"each_keyfram": {}, **TASK}, r"^each_keyfram: .*\n.*'each_keyframe'"),
+        ({"fil": "x.yaml", **TASK}, r"^fil: .*\n  (?!.*'file')"),
+        (
+            {"windows": [{"durations": 1, **WINDOW}]},
+            r"^windows.0.durations: .*\n.*'duration'.* known: alternate, coupled",
+        ),
+        (
+            {"windows": [{"objectives": [{"term": "x", "wieght": 1}]}]},
+            r"^windows.0.objectives.0.wieght: .*\n.*'weight'",
+        ),
+        (
+            {**TASK, "scene": {"stool": {"heigt": 1}}},
+            r"^scene.stool.heigt: .*\n.*'height'.* known: at, friction, height, kind",
+        ),
+        ({**TASK, "scene": {"floor": {"shap": 1}}}, r"^scene.floor.shap: .*\n.*'shape'"),
+        ({**TASK, "scene": {"target": {"path": [{"tme": 1}]}}}, r"(?s)^scene.target.path.0.*tme: unknown key.*'time'"),
+        ({"keyframes": [{**SIT, "weights": {"contct": 1}}]}, r"^keyframes.0.weights.contct: .*\n.*'contact'"),
+        ({"keyframes": [{**SIT, "repeet": 2}]}, r"^keyframes.0.repeet: .*\n.*'repeat'"),
+        ({"keyframes": [{"use": "stool/rotate", "olny": []}]}, r"^keyframes.0.olny: .*\n.*'only'"),
+        ({**TASK, "success": [{"feat": "travelled", "atleast": 1}]}, r"^success.0.atleast: .*\n.*'at_least'"),
+        ({**TASK, "start": {"ann": {"yw": 1}}}, r"^start.ann.yw: .*\n.*'yaw'"),
+        ({"keyframes": [{"pears": []}]}, r"^keyframes.0.pairs: is required\n  also keyframes.0.pears: .*'pairs'"),
+    ],
+)
+def test_unknown_keys_suggest_near_ones(data: dict, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        load_task(data).world  # noqa: B018
+
+
+def test_unknown_keys_of_overrides_suggest_near_ones() -> None:
+    with pytest.raises(InputError, match=r"^windows.0.duratio: .*\n  did you mean 'duration'"):
+        load_task({"windows": [WINDOW]}, ["windows.0.duratio=1"])
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        ({**TASK, "character": 3}, "character: Input should be a valid string or a mapping of keys to values (given: 3)"),
+        ({**TASK, "characters": {"a": 3}}, "characters.a: Input should be a valid string or a mapping of keys to values (given: 3)"),
+        ({**TASK, "scene": [1]}, "scene: Input should be a valid string or a mapping of keys to values (given: [1])"),
+        ({"behaviour": {"wishes": [{"value": 1, "quantity": "height"}], "phases": 0}}, "behaviour.phases: Input should be greater than or equal to 1 or 'auto' (given: 0)"),
+        (wishing({"value": [1, 2], "at": 3}), "behaviour.wishes.0.at: Input should be 'end' or less than or equal to 1 (given: 3)"),
+        (wishing({"value": [1, 2, float("nan")]}), "behaviour.wishes.0.value.2: Input should be a finite number (given: nan)"),
+        (wishing({"value": ["x", 2]}), "behaviour.wishes.0.value.0: should be a number (given: 'x')"),
+        (wishing({"value": [1]}), "behaviour.wishes.0.value.1: is required"),
+        (wishing({"value": "x"}), "behaviour.wishes.0.value: should be a number or a list (given: 'x')"),
+    ],
+)  # fmt: skip
+def test_what_a_value_may_be_is_told_at_its_key(data: dict, told: str) -> None:
+    with pytest.raises(InputError) as caught:
+        load_task(data)
+    assert str(caught.value) == told
+
+
+def test_a_key_given_twice_is_told_with_the_line_of_the_second(tmp_path: Path) -> None:
+    path = tmp_path / "task.yaml"
+    path.write_text("scene: stool\nsettings:\n  rollouts: 9\n  horizon: 1\n  rollouts: 8\n")
+    with pytest.raises(InputError) as caught:
+        load_task(path)
+    assert str(caught.value) == f"{path}: is not valid YAML: line 5, column 3: the key 'rollouts' is given twice"
 
 
 @pytest.mark.parametrize(
@@ -186,7 +319,7 @@ PUBLISHED = {
                 "sustain": 0.5,
                 "time_limit": 4.0,
                 "facing": [1.0, 2.0, 0.0],
-                "weights": {"Contact": 80.0, "Torso Up": 3.0, "Torse Target": 0.0},
+                "weights": {"Contact": 80.0, "Torso Up": 3.0, "Facing Dir": 5.0, "Torse Target": 0.0},
                 "pairs": [
                     {"body": "left_hand", "point": [0, 0, 0], "target": "desk", "target_point": [0.1, 0.2, -0.65]},
                     {"body": "chair", "point": [0, 0, 0], "target": "none", "target_point": [0, 0, 0]},
@@ -202,6 +335,9 @@ def test_published_strategies_change_frames_and_names() -> None:
     (pair,) = keyframe.pairs
     assert (pair.on, pair.at) == ("table", (-0.1, 0.2, 0.65))
     assert (keyframe.weights.contact, keyframe.weights.upright_torso, keyframe.facing) == (80.0, 3.0, (1.0, 2.0))
+    entry = PUBLISHED["climb"]["keyframes"][0]
+    (aimless,) = from_mjpc({"keyframes": [{**entry, "weights": {"Contact": 80.0}}]})
+    assert aimless.facing is None, "without a weight it counts for nothing"
     with pytest.raises(InputError, match="no strategy"):
         from_mjpc(PUBLISHED, "dance")
     with pytest.raises(InputError, match="shape of a strategy file"):
@@ -296,14 +432,14 @@ def test_wrong_uses_of_keyframes_are_told(tmp_path: Path) -> None:
 def test_what_keyframes_share_is_said_once() -> None:
     first, second = (
         {"pairs": [{"body": "pelvis"}]},
-        {"pairs": [{"body": "torso"}], "limit": 9, "weights": {"facing": 1}},
+        {"pairs": [{"body": "torso"}], "limit": 9, "weights": {"com_feet": 1}},
     )
-    shared = {"style": "sitting", "tolerance": 0.1, "limit": 7, "weights": {"contact": 50, "facing": 3}}
+    shared = {"style": "sitting", "tolerance": 0.1, "limit": 7, "weights": {"contact": 50, "com_feet": 3}}
     given = load_task({"each_keyframe": shared, "keyframes": [first, second, {"use": "armchair/sit-down"}]}).keyframes
     assert given is not None
     assert [k.tolerance for k in given[:2]] == [0.1, 0.1]
     assert [k.limit for k in given[:2]] == [7, 9]
-    assert [(k.weights.contact, k.weights.facing) for k in given[:2]] == [(50, 3), (50, 1)]
+    assert [(k.weights.contact, k.weights.com_feet) for k in given[:2]] == [(50, 3), (50, 1)]
     assert given[2:] == load_task("armchair/sit-down").keyframes
     changed = load_task("stool/rotate", ["each_keyframe.tolerance=0.4", "keyframes.1.tolerance=0.3"]).keyframes
     assert changed is not None

@@ -26,6 +26,12 @@ pytestmark = pytest.mark.usefixtures("own_cache")
         ({"term": "ground", "parameters": {"points": []}}, r"windows.0.objectives.0.parameters.points"),
         ({"term": "balance", "parameters": {"height": 1.6}}, r"parameters.height: 1.6 m cannot be reached"),
         ({"term": "com_height", "parameters": {"height": 5}}, r"parameters.height: 5 m cannot be reached"),
+        ({"term": "balance", "parameters": {"height": -0.1}}, r"parameters.height: -0.1 m is in the ground"),
+        (
+            {"term": "com_height", "parameters": {"height": -0.5, "within": 0.2}},
+            r"parameters.height: -0.3 m is in the ground",
+        ),
+        ({"term": "keep", "parameters": {"points": ["com"], "below": -1}}, r"parameters.below: -1 m is in the ground"),
         (
             {"term": "plumb", "parameters": {"points": ["head", "com"]}},
             r"parameters.points: the centre of mass is always",
@@ -122,6 +128,12 @@ def test_objectives_that_ask_for_the_same_in_other_words_hold_together() -> None
         {"term": "rest_pose", "parameters": {"joints": ["elbow"], "angle": 90}},
     ]
     Prepared.of(load_task({**CLIP, "windows": [{"objectives": agreeing}]}), Settings())
+
+
+def test_heights_below_the_origin_are_fair_where_the_ground_is() -> None:
+    window = {"objectives": [{"term": "balance", "parameters": {"height": -0.1}}]}
+    downhill = {"floor": {"shape": "slope", "angle": -10}}
+    Prepared.of(load_task({**CLIP, "scene": downhill, "windows": [window]}), Settings())
 
 
 def test_heights_are_reached_from_what_one_can_stand_on() -> None:

@@ -160,7 +160,7 @@ def _settings(method: Method, task: Task) -> Any:
     try:
         return kind(**task.settings)
     except ValidationError as error:
-        raise explained(error, file=task.file, key="settings", known=kind.model_fields) from None
+        raise explained(error, kind, file=task.file, key="settings") from None
 
 
 def _run(job: tuple[Task, str, Any, int], progress: ProgressListener = silent) -> Result:

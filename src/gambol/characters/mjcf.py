@@ -70,7 +70,7 @@ def from_mjcf(
     try:
         told = _Told.model_validate({key: value for key, value in given.items() if value is not None})
     except ValidationError as error:
-        raise explained(error) from None
+        raise explained(error, _Told) from None
     with _blaming(path):
         text, files = cleaned(read_text(path, MAX_TEXT_BYTES))
         assets = _read_beside(path, files)
@@ -105,7 +105,7 @@ def from_recipe(recipe: Mapping[str, Any], assets: Mapping[str, bytes]) -> Chara
     try:
         told = shape.model_validate(dict(recipe))
     except ValidationError as error:
-        raise explained(error, key="character", known=shape.model_fields) from None
+        raise explained(error, shape, key="character") from None
     if isinstance(told, _FileRecipe):
         given = {key: getattr(told, key) for key in _Told.model_fields}
         try:

@@ -74,7 +74,7 @@ def _choice(**given: Any) -> Choice:
     try:
         return Choice(**given)
     except ValidationError as error:
-        raise explained(error) from None
+        raise explained(error, Choice) from None
 
 
 def _motion(source: Path, clip: str | None, ground: bool, start: float | None, end: float | None) -> Motion:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from gambol.goals.model import GoalModel, Name, Vec2, Vec3, Weight
 
@@ -46,6 +47,29 @@ class Wish(GoalModel):
         """When, as a number."""
         return 1.0 if self.at == "end" else self.at
 
+    @property
+    def told(self) -> str:
+        """What is wished for, in a few words."""
+        numbers = ", ".join(f"{number:g}" for number in self._numbers)
+        return self.what if self.what in POSTURES else f"{self.what} {numbers} of {self._subject[0]}"
+
+    def contradicts(self, other: Wish) -> bool:
+        """Whether it asks for something else than another wish about the same thing at the same time."""
+        if (self.of, self.time) != (other.of, other.time):
+            return False
+        if self.what in POSTURES or self._subject != other._subject:
+            return other.what in POSTURES and self.what in POSTURES and self.what != other.what
+        apart = (one - another for one, another in zip(self._numbers, other._numbers, strict=False))
+        return any(by % 360.0 if self.what == "heading" else by for by in apart)
+
+    @property
+    def _subject(self) -> tuple[str, str]:
+        return "com" if self.feature == "heading" else self.feature, self.what
+
+    @property
+    def _numbers(self) -> tuple[float, ...]:
+        return self.value if isinstance(self.value, tuple) else (self.value or 0.0,)
+
     @model_validator(mode="after")
     def _fitting_value(self) -> Wish:
         if self.what in POSTURES:
@@ -72,3 +96,11 @@ class Behaviour(GoalModel):
     """Characters that may step on the trunks of others, and hold on to them."""
     load_share: dict[Name, Annotated[float, Field(ge=0.0, le=1.0)]] = Field(default_factory=dict)
     """Share of the work by character, where several work together; those not named do the rest in equal parts."""
+
+    @field_validator("wishes")
+    @classmethod
+    def _agreeing(cls, wishes: tuple[Wish, ...]) -> tuple[Wish, ...]:
+        for (i, one), (k, other) in combinations(enumerate(wishes), 2):
+            if one.contradicts(other):
+                raise ValueError(f"{k} ({other.told}) contradicts {i} ({one.told}): both are meant for the same time")
+        return wishes

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, cast
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from gambol.characters.blueprint import mirror_name, mirror_position
-from gambol.errors import InputError
+from gambol.errors import InputError, unknown_name
 from gambol.goals.model import GoalModel, Name, Seconds, Vec2, Vec3
 from gambol.goals.styles import STYLES, Weights
 from gambol.scenes import Scene
@@ -59,15 +59,25 @@ class Keyframe(GoalModel):
         if not isinstance(given, dict):
             return given
         data = cast("dict[str, Any]", given)
-        style = data.get("style", "free")
-        if not isinstance(style, str) or style not in STYLES:
-            raise ValueError(f"no style named {style!r}; known: {', '.join(STYLES)}")
-        weights = data.get("weights", {})
-        if isinstance(weights, Weights):
+        style, weights = data.get("style", "free"), data.get("weights", {})
+        if not isinstance(style, str) or style not in STYLES or not isinstance(weights, dict):
             return data
-        if not isinstance(weights, dict):
-            raise ValueError("weights must be a mapping of term names to numbers")
         return {**data, "weights": {**STYLES[style].model_dump(), **cast("dict[str, Any]", weights)}}
+
+    @field_validator("style")
+    @classmethod
+    def _known(cls, style: str) -> str:
+        if style not in STYLES:
+            raise unknown_name("style", style, STYLES)
+        return style
+
+    @model_validator(mode="after")
+    def _aims_at_a_point(self) -> Keyframe:
+        if self.facing is not None and self.weights.facing == 0.0:
+            raise ValueError("facing has no effect without a weight: needs weights.facing above 0")
+        if self.facing is None and self.weights.facing > 0.0:
+            raise ValueError("weights.facing has no effect without a point: needs facing")
+        return self
 
     def mirrored(self) -> Keyframe:
         """Left and right exchanged."""
@@ -78,6 +88,11 @@ class Keyframe(GoalModel):
                 "facing": None if self.facing is None else (self.facing[0], -self.facing[1]),
             }
         )
+
+    def require_time(self) -> None:
+        """An error where it is told to hold for longer than there is time."""
+        if "sustain" in self.model_fields_set and self.sustain > self.limit:
+            raise InputError(f"is longer than limit, {self.limit:g} s: it could only fail", key="sustain")
 
     def in_file(self) -> dict[str, Any]:
         """Plain data as a person would write it: what differs from the style and the defaults."""

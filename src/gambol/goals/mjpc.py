@@ -78,7 +78,7 @@ def from_mjpc(source: str | Path | Mapping[str, Any], strategy: str | None = Non
     except InputError as error:
         raise error.within(file=file) from None
     except ValidationError as error:
-        raise explained(error, file=file) from None
+        raise explained(error, Keyframe, file=file) from None
     except json.JSONDecodeError as error:
         raise InputError(f"is not JSON: {error}", file=file) from None
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
@@ -102,7 +102,7 @@ def _keyframe(number: int, entry: Mapping[str, Any]) -> Keyframe:
         tolerance=entry["tolerance"],
         sustain=entry["sustain"],
         limit=entry["time_limit"],
-        facing=facing if any(facing) or (facing and weights.get("facing")) else None,  # type: ignore[arg-type]
+        facing=facing if facing and weights.get("facing") else None,  # type: ignore[arg-type]
     )
 
 

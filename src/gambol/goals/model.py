@@ -26,6 +26,12 @@ Text = Annotated[str, AfterValidator(_printable), Field(max_length=2000)]
 Name = Annotated[str, AfterValidator(_printable), Field(min_length=1, max_length=200)]
 
 
+def require_later(start: float, end: float | None) -> None:
+    """An error where a stretch of time ends before anything can happen in it."""
+    if end is not None and end <= start:
+        raise ValueError(f"end {end:g} s is not after start {start:g} s")
+
+
 class GoalModel(BaseModel):
     """Base of everything a person may wish for in a file: unknown keys are errors, values do not change."""
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from gambol.goals.model import GoalModel, Name, Seconds, Vec2, Vec3
+from gambol.goals.model import GoalModel, Name, Seconds, Vec2, Vec3, require_later
 
 
 class JointGoal(GoalModel):
@@ -33,6 +33,11 @@ class TextGoal(GoalModel):
     start: Seconds = 0.0
     end: Seconds | None = None
 
+    @model_validator(mode="after")
+    def _takes_time(self) -> TextGoal:
+        require_later(self.start, self.end)
+        return self
+
 
 class PathPoint(GoalModel):
     """A point to pass, with the height of the head or pelvis where it matters."""
@@ -56,11 +61,13 @@ class Partial(GoalModel):
     def _has_goals_in_time(self) -> Partial:
         if not (self.joints or self.texts or self.path or self.use):
             raise ValueError("needs at least one of joints, texts, path, use")
-        times = [(f"joints.{i}", g.time) for i, g in enumerate(self.joints)]
-        times += [(f"path.{i}", p.time) for i, p in enumerate(self.path)]
+        times = [(f"joints.{i}.time", goal.time) for i, goal in enumerate(self.joints)]
+        times += [(f"texts.{i}.start", goal.start) for i, goal in enumerate(self.texts)]
+        times += [(f"texts.{i}.end", goal.end) for i, goal in enumerate(self.texts) if goal.end is not None]
+        times += [(f"path.{i}.time", point.time) for i, point in enumerate(self.path)]
         for key, time in times:
             if time > self.duration:
-                raise ValueError(f"{key}.time is {time} s, after the end at {self.duration} s")
+                raise ValueError(f"{key} is {time:g} s, after the end at {self.duration:g} s")
         if any(b.time <= a.time for a, b in zip(self.path, self.path[1:], strict=False)):
             raise ValueError("the times along the path must increase")
         return self

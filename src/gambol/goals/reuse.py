@@ -61,6 +61,9 @@ class Repetition(GoalModel):
             raise InputError(f"{listed} cannot be mirrored one by one", key="alternate")
         # here, so that what is wrong is told once, and with the place it is written at
         checked = KINDS[listed][2](**entry)
+        if isinstance(checked, Keyframe):
+            # here alone: ``--set`` may shorten the limit, to give up early
+            checked.require_time()
         if self.repeat == 1:
             if self.alternate:
                 raise InputError("needs repeat: there is one of it", key="alternate")
@@ -114,15 +117,17 @@ def _meant(
     if not isinstance(item, dict):
         return [item]
     given = cast("dict[str, Any]", item)
+    reused = "use" in given
     try:
-        if "use" not in given:
+        if not reused:
             times = Repetition(**{key: given[key] for key in Repetition.model_fields if key in given})
             own = {key: value for key, value in given.items() if key not in Repetition.model_fields}
             return list[Any](times.of({**shared, **own, **_joined(shared, own)}, listed))
         wish = Reuse(**given)
         return [entry.in_file() for entry in wish.taken(entries_of(wish.use, listed), KINDS[listed][1])]
     except ValidationError as error:
-        raise explained(error).within(key=f"{listed}.{place}") from None
+        kind, known = (Reuse, ()) if reused else (KINDS[listed][2], Repetition.model_fields)
+        raise explained(error, kind, key=f"{listed}.{place}", known=known) from None
     except InputError as error:
         # an error in the task that is used has a file and a key of its own
         raise error if error.file else error.within(key=f"{listed}.{place}") from None

@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Discriminator, Field, Tag, ValidationError, model_validator
 
 from gambol.characters import build
 from gambol.errors import InputError, unknown_name
@@ -32,6 +32,27 @@ from gambol.validation import explained
 Recipe = str | dict[str, Any]
 
 
+def _kind_of_start(start: Any) -> str | None:
+    """A mapping with any key of a placement is one; what other mappings name are characters."""
+    if isinstance(start, Placement) or (isinstance(start, dict) and set(start) & set(Placement.model_fields)):
+        return "placement"
+    if isinstance(start, dict):
+        return "by character"
+    return "pose" if isinstance(start, str) else None
+
+
+Start = Annotated[
+    Annotated[str, Tag("pose")]
+    | Annotated[Placement, Tag("placement")]
+    | Annotated[dict[Name, str | Placement], Tag("by character")],
+    Discriminator(
+        _kind_of_start,
+        custom_error_type="start",
+        custom_error_message="should be a pose, a placement, or one of them for each character by name",
+    ),
+]
+
+
 class Task(GoalModel):
     """Everything ``gambol.solve`` needs."""
 
@@ -42,7 +63,7 @@ class Task(GoalModel):
     character: Recipe = DEFAULT_CHARACTER
     characters: Annotated[dict[Name, Recipe] | None, Field(max_length=20)] = None
     """Several characters by name, in place of ``character``."""
-    start: str | Placement | dict[Name, str | Placement] = "standing"
+    start: Start = "standing"
     method: str | None = None
     keyframes: Annotated[tuple[Keyframe, ...] | None, Field(min_length=1, max_length=1000)] = None
     windows: Annotated[tuple[Window, ...] | None, Field(min_length=1, max_length=1000)] = None
@@ -55,19 +76,18 @@ class Task(GoalModel):
     """Settings of the method; each method says which it knows."""
     file: Annotated[str | None, Field(exclude=True)] = None
 
-    @field_validator("start", mode="before")
-    @classmethod
-    def _placement_or_several(cls, start: Any) -> Any:
-        if isinstance(start, dict) and not (set(start) - set(Placement.model_fields)):
-            return Placement(**start)
-        return start
-
     @model_validator(mode="after")
     def _one_goal(self) -> Task:
         given = [key for key in GOALS if getattr(self, key) is not None]
         if len(given) != 1:
             found = "none" if not given else " and ".join(given)
             raise ValueError(f"a task has exactly one goal out of {', '.join(GOALS)} (given: {found})")
+        return self
+
+    @model_validator(mode="after")
+    def _one_cast(self) -> Task:
+        if self.characters is not None and "character" in self.model_fields_set:
+            raise ValueError("a task has either character or characters (given: both)")
         return self
 
     @property
@@ -203,7 +223,7 @@ def _loaded(source: str | Path | Mapping[str, Any], overrides: Sequence[str], us
         entries = expanded(apply_overrides(data, shared), entries_of)
         return Task(**{**apply_overrides(entries, others), "file": file})
     except ValidationError as error:
-        raise explained(error, file=file) from None
+        raise explained(error, Task, file=file, known=SHARED_KEYS) from None
     except TypeError as error:
         raise InputError(f"keys must be names: {error}", file=file) from None
     except InputError as error:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from gambol.goals.model import GoalModel, Name, Seconds, Vec3
+from gambol.goals.model import GoalModel, Name, Seconds, Vec3, require_later
 
 
 class Push(GoalModel):
@@ -27,3 +27,8 @@ class Track(GoalModel):
     start: Seconds = 0.0
     end: Seconds | None = None
     pushes: tuple[Push, ...] = ()
+
+    @model_validator(mode="after")
+    def _takes_time(self) -> Track:
+        require_later(self.start, self.end)
+        return self

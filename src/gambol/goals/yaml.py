@@ -32,9 +32,10 @@ class _StrictLoader(yaml.SafeLoader):
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for place, key in enumerate(keys):
+        for place, (key, (key_node, _)) in enumerate(zip(keys, node.value, strict=True)):
             if isinstance(key, Hashable) and key in keys[:place]:
-                raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} is given twice", node.start_mark)
+                second = key_node.start_mark
+                raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} is given twice", second)
         return super().construct_mapping(node, deep)
 
 
@@ -54,7 +55,7 @@ def parse_value(text: str) -> Any:
     try:
         return yaml.load(text, _StrictLoader)
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError, TypeError) as error:
-        raise InputError(f"{text!r} is not a value: {' '.join(str(error).split())}") from None
+        raise InputError(f"{text!r} is not a value: {_told(error)}") from None
 
 
 def parse_yaml(text: str, file: str | Path | None = None) -> dict[str, Any]:
@@ -62,13 +63,21 @@ def parse_yaml(text: str, file: str | Path | None = None) -> dict[str, Any]:
     try:
         data = yaml.load(text, _StrictLoader)
     except yaml.YAMLError as error:
-        raise InputError(f"is not valid YAML: {' '.join(str(error).split())}", file=file) from None
+        raise InputError(f"is not valid YAML: {_told(error)}", file=file) from None
     except (RecursionError, ValueError, OverflowError, TypeError) as error:
         raise InputError(f"is not valid YAML: {type(error).__name__}: {error}", file=file) from None
     if not isinstance(data, dict):
         raise InputError(f"must hold a mapping of keys, not {type(data).__name__}", file=file)
     _refuse_bombs(data, file)
     return data
+
+
+def _told(error: Exception) -> str:
+    """On one line, with the place where it is wrong first."""
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
+        return " ".join(str(error).split())
+    place = f"line {error.problem_mark.line + 1}, column {error.problem_mark.column + 1}"
+    return f"{place}: {' '.join(filter(None, (error.context, error.problem)))}"
 
 
 def _refuse_bombs(data: Any, file: str | Path | None) -> None:

@@ -48,4 +48,4 @@ def checked_settings(given: Mapping[str, Any], file: str | None = None) -> Setti
     try:
         return Settings(**given)
     except ValidationError as error:
-        raise explained(error, file=file, key="settings", known=Settings.model_fields) from None
+        raise explained(error, Settings, file=file, key="settings") from None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from gambol.errors import InputError, unknown_name
 from gambol.scenes.furniture import KINDS
@@ -15,6 +15,7 @@ from gambol.scenes.terrain import Terrain
 from gambol.validation import explained
 
 MAX_OBJECTS = 200
+Made = TypeVar("Made", bound=BaseModel)
 
 
 def parse_objects(description: object) -> tuple[dict[str, SceneObject], Terrain]:
@@ -38,15 +39,10 @@ def parse_objects(description: object) -> tuple[dict[str, SceneObject], Terrain]
         key = f"scene.{name}"
         if not isinstance(settings, Mapping):
             raise InputError(f"must be a mapping of settings, not {type(settings).__name__}", key=key)
-        try:
-            if name == GROUND:
-                terrain = Terrain(**settings)
-            else:
-                objects[str(name)] = _object(str(name), settings, key)
-        except ValidationError as error:
-            raise explained(error, key=key) from None
-        except TypeError as error:
-            raise InputError(f"settings must have names: {error}", key=key) from None
+        if name == GROUND:
+            terrain = _made(Terrain, settings, key)
+        else:
+            objects[str(name)] = _object(str(name), settings, key)
     return objects, terrain
 
 
@@ -54,4 +50,13 @@ def _object(name: str, settings: Mapping[str, Any], key: str) -> SceneObject:
     kind = settings.get("kind", name)
     if kind not in KINDS:
         raise unknown_name("kind of object", str(kind), KINDS, key=f"{key}.kind" if "kind" in settings else key)
-    return KINDS[kind](**{k: v for k, v in settings.items() if k != "kind"})
+    return _made(KINDS[kind], {k: v for k, v in settings.items() if k != "kind"}, key, known=("kind",))
+
+
+def _made(model: type[Made], settings: Mapping[str, Any], key: str, known: Iterable[str] = ()) -> Made:
+    try:
+        return model(**settings)
+    except ValidationError as error:
+        raise explained(error, model, key=key, known=known) from None
+    except TypeError as error:
+        raise InputError(f"settings must have names: {error}", key=key) from None

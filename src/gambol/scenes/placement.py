@@ -39,29 +39,37 @@ class Placement(BaseModel):
 
 def place(scene: Scene, placements: Mapping[str, Placement | str] | Placement | str | None = None) -> Array:
     """The scene's state (nq,) with every character where its placement says."""
+    key = "start.{}" if isinstance(placements, Mapping) else "start"
     if not isinstance(placements, Mapping):
         placements = {scene.main_character: placements or "standing"}
     for name in placements:
         if name not in scene.characters:
-            raise unknown_name("character to place", name, scene.characters, key="start")
+            known = [*scene.characters, *Placement.model_fields]
+            raise unknown_name("character or key of a placement", name, known, key=key.format(name))
     qpos = scene.initial_qpos()
     for order, (name, character) in enumerate(scene.characters.items()):
         wish = placements.get(name, Placement(at=(0.0, 1.2 * order)) if order else "standing")
-        wish = Placement(pose=wish) if isinstance(wish, str) else wish
-        qpos[scene.spans[name].qpos] = _placed(scene, name, character, wish, qpos)
+        try:
+            qpos[scene.spans[name].qpos] = _placed(scene, name, character, wish, qpos)
+        except InputError as error:
+            raise error.within(key=key.format(name)) from None
     return qpos
 
 
-def _placed(scene: Scene, name: str, character: Character, wish: Placement, others: Array) -> Array:
+def _placed(scene: Scene, name: str, character: Character, told: Placement | str, others: Array) -> Array:
+    wish = Placement(pose=told) if isinstance(told, str) else told
     if wish.qpos is not None:
         given = np.array(wish.qpos)
         if given.shape != (character.model.nq,) or not np.isfinite(given).all():
-            raise InputError(f"needs {character.model.nq} finite numbers (given: {len(given)})", key="start.qpos")
+            raise InputError(f"needs {character.model.nq} finite numbers (given: {len(given)})", key="qpos")
         if np.linalg.norm(given[3:7]) < 1e-6:
-            raise InputError("has no orientation: its quaternion is zero", key="start.qpos")
+            raise InputError("has no orientation: its quaternion is zero", key="qpos")
         return given
     pose = wish.pose if wish.pose in character.poses or wish.pose != "standing" else "zero"
-    state = character.pose_qpos(pose)
+    try:
+        state = character.pose_qpos(pose)
+    except InputError as error:
+        raise error.within(key=None if isinstance(told, str) else "pose") from None
     x, y, heading = _ground_position(scene, wish)
     turn = from_yaw(np.deg2rad(heading))
     state[3:7] = multiply(turn, state[3:7])
@@ -73,7 +81,7 @@ def _placed(scene: Scene, name: str, character: Character, wish: Placement, othe
 
 def _ground_position(scene: Scene, wish: Placement) -> tuple[float, float, float]:
     if wish.on is not None and wish.on not in scene.objects:
-        raise unknown_name("object to start on", wish.on, scene.objects, key="start.on")
+        raise unknown_name("object to start on", wish.on, scene.objects, key="on")
     candidates = {wish.on: scene.objects[wish.on]} if wish.on else scene.objects
     x, y, heading = 0.0, 0.0, 0.0
     for thing in candidates.values():
@@ -121,7 +129,7 @@ def _resting_height(scene: Scene, name: str, state: Array, others: Array) -> flo
     while not is_free(high):
         low, high = high, high + _RISE
         if high > _HIGHEST:
-            raise InputError(f"finds no free place for {name!r} below {_HIGHEST} m", key="start")
+            raise InputError(f"finds no free place for {name!r} below {_HIGHEST} m")
     for _ in range(8):
         middle = (low + high) / 2
         low, high = (low, middle) if is_free(middle) else (middle, high)

@@ -191,7 +191,7 @@ class Weighed:
         try:
             given = term.parameters(**objective.parameters)
         except ValidationError as error:
-            raise explained(error, known=term.parameters.model_fields).within(key=f"{key}.parameters") from None
+            raise explained(error, term.parameters, key=f"{key}.parameters") from None
         given = given.mirrored() if mirror else given
         return Weighed(objective.term, term, given, objective.weight, objective.when == "end")
 
@@ -201,8 +201,8 @@ class Weighed:
         return self.weight * (moments[:, -1] if self.at_end else moments.mean(-1))
 
 
-def weighed_of(window: Window, character: Character, length: float, ground: float) -> tuple[Weighed, ...]:
-    """A window's objectives, possible one by one and together for a character of a length on a ground of a height."""
+def weighed_of(window: Window, character: Character, length: float, ground: Range) -> tuple[Weighed, ...]:
+    """A window's objectives, possible one by one and together for a character of a length on ground of such heights."""
     row = tuple(Weighed.of(each, f"objectives.{i}", mirror=window.mirror) for i, each in enumerate(window.objectives))
     wished: dict[str, tuple[Range, str]] = {}
     for i, weighed in enumerate(row):

@@ -140,14 +140,15 @@ def place_of(character: Character, name: str) -> tuple[str, Array] | None:
     raise unknown_name(f"point of {character.name!r}", name, point_names(character))
 
 
-def ground_of(scene: Scene) -> float:
-    """Height of the highest thing one could stand on, metres, a little more rather than less."""
+def ground_of(scene: Scene) -> tuple[float, float]:
+    """Heights of the lowest ground and, a little more rather than less, of the highest thing to stand on, metres."""
     model = scene.model
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
     roots = [model.body(f"{name}/{character.bodies[0]}").id for name, character in scene.characters.items()]
     thing = ~np.isin(model.body_rootid[model.geom_bodyid], roots) & (model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE)
-    return float((data.geom_xpos[thing, 2] + model.geom_rbound[thing]).max(initial=0.0))
+    highest = (data.geom_xpos[thing, 2] + model.geom_rbound[thing]).max(initial=0.0)
+    return float(scene.terrain.heights().min()), float(highest)
 
 
 def length_of(character: Character) -> float:

@@ -30,6 +30,11 @@ def _refuse_above(height: float, most: float, key: str, why: str) -> None:
         raise InputError(f"{height:g} m cannot be reached: {why}", key=key, hint=f"at most {most:.2f} m")
 
 
+def _refuse_below(height: float, least: float, key: str) -> None:
+    if height < least:
+        raise InputError(f"{height:g} m is in the ground", key=key, hint=f"at least {least:.2f} m")
+
+
 def _height_of(point: str) -> str:
     return f"height of {point}"
 
@@ -56,10 +61,10 @@ class Parameters(BaseModel):
         """Within what a quantity should be at the window's end; two objectives that leave nothing contradict."""
         return {}
 
-    def check(self, character: Character, length: float, ground: float) -> None:
+    def check(self, character: Character, length: float, ground: Range) -> None:
         """An error where it names what this character has not, or asks for what it cannot do.
 
-        The character is of a length, on a ground of a height.
+        The character is of a length; the heights are those of the lowest ground and of the highest thing to stand on.
         """
         for point in self.named:
             place_of(character, point)
@@ -79,9 +84,10 @@ class Level(Parameters):
         """A height of the centre of mass."""
         return {_height_of("com"): (self.height - self.within, self.height + self.within)}
 
-    def check(self, character: Character, length: float, ground: float) -> None:
+    def check(self, character: Character, length: float, ground: Range) -> None:
         """No jump is as high as a second body on top of the first."""
-        _refuse_above(self.height - self.within, ground + 2 * length, "height", "no jump gets as high")
+        _refuse_above(self.height - self.within, ground[1] + 2 * length, "height", "no jump gets as high")
+        _refuse_below(self.height + self.within, ground[0], "height")
 
 
 class At(Parameters):
@@ -128,10 +134,11 @@ class Balance(At):
         """A height of the centre of mass."""
         return {_height_of("com"): (self.height, self.height)}
 
-    def check(self, character: Character, length: float, ground: float) -> None:
+    def check(self, character: Character, length: float, ground: Range) -> None:
         """Even with the arms up, the centre of mass lies well below the top of a stretched body."""
         super().check(character, length, ground)
-        _refuse_above(self.height, ground + 0.7 * length, "height", "the body is not as tall")
+        _refuse_above(self.height, ground[1] + 0.7 * length, "height", "the body is not as tall")
+        _refuse_below(self.height, ground[0], "height")
 
 
 class Threshold(At):
@@ -152,11 +159,13 @@ class Threshold(At):
         """A height of each point."""
         return dict.fromkeys(map(_height_of, self.points), _range(self.above, self.below))
 
-    def check(self, character: Character, length: float, ground: float) -> None:
+    def check(self, character: Character, length: float, ground: Range) -> None:
         """Not even what is on top of a second body gets higher."""
         super().check(character, length, ground)
         if self.above is not None:
-            _refuse_above(self.above, ground + 2 * length, "above", "no jump gets as high")
+            _refuse_above(self.above, ground[1] + 2 * length, "above", "no jump gets as high")
+        if self.below is not None:
+            _refuse_below(self.below, ground[0], "below")
 
 
 class Joints(Parameters):
@@ -172,7 +181,7 @@ class Joints(Parameters):
         """Left and right exchanged."""
         return OtherJoints(**self.model_dump())
 
-    def check(self, character: Character, length: float, ground: float) -> None:
+    def check(self, character: Character, length: float, ground: Range) -> None:
         """Every part of a name is in some name."""
         for wish in self.joints:
             if not any(wish in name for name in character.actuators):
@@ -246,7 +255,7 @@ class About(Parameters):
 
     axis: str = "up"
 
-    def check(self, character: Character, length: float, ground: float) -> None:
+    def check(self, character: Character, length: float, ground: Range) -> None:
         """There are three axes."""
         if self.axis not in AXES:
             raise unknown_name("axis", self.axis, AXES, key="axis")
