@@ -188,7 +188,8 @@ def test_the_number_of_cores_changes_nothing(stood: gambol.Result, tmp_path: Pat
     np.testing.assert_array_equal(np.load(path), stood.motion.qpos)
 
 
-def test_progress_is_told_and_an_interruption_keeps_what_there_is() -> None:
+def test_progress_is_told_and_an_interruption_keeps_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solving, "residuals", lambda *_: pytest.fail("judging takes compilation"))
     heard: list[Progress] = []
 
     def stop_soon(progress: Progress) -> None:
@@ -204,6 +205,52 @@ def test_progress_is_told_and_an_interruption_keeps_what_there_is() -> None:
     assert [0.0 <= each.fraction <= 1.0 for each in heard] == [True] * 3
     assert "wishful thinking" in heard[0].what
     assert set(heard[0].figures) == {"iteration", "cost"}
+
+
+@pytest.mark.parametrize("where", ["Prepared.of", "optimise", "motion_of"])
+def test_interrupted_before_anything_was_found_the_start_is_what_there_is(
+    monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(solving, "optimise", fake_optimise)
+    monkeypatch.setattr(f"gambol.cio.solving.{where}", interrupted)
+    result = gambol.solve(STAND)
+    assert result.report.status is Status.INTERRUPTED
+    assert "the start" in result.report.advice
+    np.testing.assert_array_equal(result.motion.qpos, [load_task(STAND).initial_qpos()] * 2)
+    assert result.motion.source.method == "cio"
+
+
+def test_interrupted_while_the_cost_is_compiled_it_is_not_compiled_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    compilations: list[Any] = []
+
+    def interrupted(*given: Any) -> None:
+        compilations.append(given)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gambol.cio.optimise._compiled_total", interrupted)
+    result = gambol.solve(STAND)
+    assert len(compilations) == 1
+    assert "the start" in result.report.advice
+
+
+def test_what_was_finished_goes_before_what_was_interrupted_which_is_not_judged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted_later(*given: Any) -> Outcome:
+        return replace(fake_optimise(*given), interrupted=given[3] == 0.5, iterations=(1, 1, 1, int(10 * given[3])))
+
+    judgements: list[Any] = []
+    judge = solving.residuals
+    monkeypatch.setattr(solving, "residuals", lambda *given: judgements.append(given) or judge(*given))
+    monkeypatch.setattr(solving, "optimise", interrupted_later)
+    report = gambol.solve({**wishing(phases=1), "settings": {"first_contacts": [0.3, 0.5]}}).report
+    assert report.status is Status.INTERRUPTED
+    assert report.figures["iterations"] == [1, 1, 1, 3]
+    assert len(judgements) == 1
+    assert "gap" in report.figures["worst"]
 
 
 def test_what_does_not_converge_says_what_is_wrong_and_when() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import queue
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from gambol.cli import main
+from gambol.cli.interrupting import interruption_told
 
 EASY = """
 summary: Stay seated.
@@ -125,6 +127,10 @@ WRONG = {
     "bad place": ("solve", "easy.yaml", "--on", "moon"),
     "bad extension": ("solve", "easy.yaml", "--out", "m.fbx"),
     "unwritable": ("solve", "easy.yaml", "--out", "/proc/none/m.npz"),
+    "below a file": ("solve", "easy.yaml", "--out", "text.npz/m.npz"),
+    "no motion for a new folder": ("keyframes", "none.npz", "new/m.yaml"),
+    "bad set for a new folder": ("bench", "trials", "--set", "bogus=1", "--folder", "new"),
+    "no row for a new folder": ("bench", "trials", "--rows", "none such", "--folder", "new"),
     "negative seed": ("solve", "easy.yaml", "--seed", "-1"),
     "a word for a seed": ("solve", "easy.yaml", "--seed", "x"),
     "not a motion": ("check", "easy.yaml"),
@@ -149,6 +155,22 @@ def test_wrong_input_is_exit_2_one_message_no_traceback_no_file(gambol, tmp_path
     assert "Traceback" not in outcome.err
     assert outcome.out == ""
     assert sorted(p.name for p in tmp_path.iterdir()) == ["easy.yaml", "text.npz"]
+
+
+def test_a_wrong_place_is_told_by_its_option(gambol) -> None:
+    told = gambol("solve", "easy.yaml", "--on", "moon").err
+    assert "--on: cannot run jobs on 'moon'" in told
+    assert "serial" in told
+    assert "serial" in gambol("solve", "--help").out
+
+
+def test_a_wrong_mujoco_gl_is_told_like_other_wrong_input() -> None:
+    process = command("list", env={**os.environ, "MUJOCO_GL": "foo"})
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (2, "")
+    assert "MUJOCO_GL" in err
+    assert "allowed: egl" in err
+    assert "Traceback" not in err
 
 
 def test_the_way_of_a_motion_through_check_info_and_export(gambol, tmp_path: Path) -> None:
@@ -176,9 +198,12 @@ def test_benchmarks_print_tables_and_write_csv(gambol, tmp_path: Path) -> None:
     assert (tmp_path / "results" / "planning.csv").exists()
 
 
-def command(*arguments: str, **options) -> subprocess.Popen:
+MAIN = "from gambol.cli import main; main()"
+
+
+def command(*arguments: str, code: str = MAIN, **options) -> subprocess.Popen:
     return subprocess.Popen(
-        [sys.executable, "-c", "from gambol.cli import main; main()", *arguments],
+        [sys.executable, "-c", code, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -208,7 +233,63 @@ def test_ctrl_c_keeps_the_motion_so_far(tmp_path: Path) -> None:
     out, err = process.communicate(timeout=60)
     assert process.returncode == 3, err
     assert json.loads(out)["status"] == "interrupted"
+    assert "the run is being ended" in err
     assert (tmp_path / "slow.npz").exists()
+
+
+INTERRUPTED_IMPORT = """
+import os, signal, sys
+
+class Finder:
+    def find_spec(name, *_):
+        if name == "{module}":
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+            except KeyboardInterrupt:
+                raise ImportError("initialization failed")
+
+sys.meta_path.insert(0, Finder)
+"""
+
+
+@pytest.mark.parametrize("module", ["mujoco", "gambol.cli.app", "gambol.partwise.method"])
+def test_ctrl_c_while_modules_are_loaded_is_130_even_where_they_make_another_error_of_it(
+    tmp_path: Path, module: str
+) -> None:
+    (tmp_path / "easy.yaml").write_text(EASY)
+    process = command("solve", "easy.yaml", code=INTERRUPTED_IMPORT.format(module=module) + MAIN, cwd=tmp_path)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert err.endswith("interrupted\n")
+    assert "Traceback" not in err
+
+
+INTERRUPTED_EXPORT = """
+import atexit, os, signal
+from gambol.cli import files
+
+atexit.register(os.abort)  # as what a compiler leaves behind may crash
+files.write = lambda *_: signal.raise_signal(signal.SIGINT)
+"""
+
+
+def test_ctrl_c_outside_a_run_is_130_and_says_so_whatever_still_runs(tmp_path: Path) -> None:
+    process = command("export", "spacetime/backflip", "m.bvh", code=INTERRUPTED_EXPORT + MAIN, cwd=tmp_path)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "", "interrupted\n")
+
+
+def test_an_interruption_is_told_while_the_main_thread_is_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = queue.Queue()
+    monkeypatch.setattr("gambol.cli.interrupting.tell", told.put)
+    heard = []
+    before = signal.signal(signal.SIGINT, lambda *_: heard.append(told.get(timeout=20)))
+    try:
+        with interruption_told():
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert heard == ["interrupted, the run is being ended"]
 
 
 def test_version(gambol) -> None:

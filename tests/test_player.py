@@ -191,6 +191,12 @@ def test_names_cannot_become_markup(hostile: Motion) -> None:
     assert data["figures"] == [[ATTACK, ATTACK]]
 
 
+def test_figures_are_words_and_tables_are_left_out(motion: Motion) -> None:
+    figures = {"settings": {"starts": 1, "step": 0.123456, "warm": True}, "by_window": [{"name": "up", "cost": 1.0}]}
+    data = content(html.page(motion.with_source(figures=figures)))
+    assert data["figures"] == [["settings", "starts 1, step 0.1235, warm yes"]]
+
+
 # The page itself, in a browser.
 
 

@@ -199,6 +199,8 @@ class _Search:
                 if gained <= settings.least_gain * reached:
                     break
         except KeyboardInterrupt:
+            if not self._compiled:  # nothing was evaluated, and what is compiled next would take as long again
+                raise
             self.interrupted, values = True, latest
         return jax.tree.map(np.asarray, _compiled_solution(metric, values)), len(costs)
 

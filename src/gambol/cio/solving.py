@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -17,7 +18,7 @@ from gambol.cio.kinematics import Basis, Frames, frames
 from gambol.cio.method import NAME
 from gambol.cio.optimise import CONTACT, Outcome, optimise
 from gambol.cio.preparing import Prepared, thing_span
-from gambol.cio.problem import STAGES, Problem, Solution, Timing, at_rest, knots_of
+from gambol.cio.problem import Problem, Solution, Timing, knots_of
 from gambol.cio.settings import Settings
 from gambol.cio.skeleton import embodied
 from gambol.goals import Task
@@ -36,25 +37,32 @@ _compiled_frames = compiled(frames)
 
 @dataclass(frozen=True)
 class Found:
-    """One solution and how it was judged."""
+    """One solution, performed; it is judged when first asked, which takes compilation."""
 
+    prepared: Prepared
     problem: Problem
     timing: Timing
     outcome: Outcome
     motion: Motion
     """Of the whole body."""
-    residuals: Sequence[Residual]
-    """The one farthest from being met first."""
-    missed: str
-    """What of the task's success the motion misses; empty if nothing."""
+    off: Residual
+    """How far it is from the features."""
 
     @staticmethod
     def of(prepared: Prepared, problem: Problem, timing: Timing, outcome: Outcome) -> Found:
-        """A solution, performed and judged."""
-        motion, off = motion_of(prepared, problem, timing, outcome.solution)
-        worst = residuals(prepared.cast, problem, timing, outcome.solution)
-        _, missed = judged(prepared.task.success, motion)
-        return Found(problem, timing, outcome, motion, by_share([*worst, off]), missed)
+        """A solution, performed."""
+        return Found(prepared, problem, timing, outcome, *motion_of(prepared, problem, timing, outcome.solution))
+
+    @cached_property
+    def residuals(self) -> Sequence[Residual]:
+        """The one farthest from being met first."""
+        felt = residuals(self.prepared.cast, self.problem, self.timing, self.outcome.solution)
+        return by_share([*felt, self.off])
+
+    @cached_property
+    def missed(self) -> str:
+        """What of the task's success the motion misses; empty if nothing."""
+        return judged(self.prepared.task.success, self.motion)[1]
 
     @property
     def converged(self) -> bool:
@@ -75,24 +83,23 @@ class Found:
 
 
 def solved(task: Task, settings: Settings, seed: int, progress: ProgressListener) -> Result:
-    """The best motion of a task; see :func:`gambol.cio.method.solve`."""
+    """The best motion of a task, or its start if interrupted earlier; see :func:`gambol.cio.method.solve`."""
     began = time.perf_counter()
-    prepared = Prepared.of(task)
     tried: list[Found] = []
     interrupted = False
     try:
-        for found in search(prepared, settings, seed, progress):
+        for found in search(Prepared.of(task), settings, seed, progress):
             tried.append(found)
             interrupted = found.outcome.interrupted
     except KeyboardInterrupt:
         interrupted = True
-    best = min(tried, key=lambda found: found.order) if tried else _untouched(prepared, settings)
-    finished = Status.SUCCESS if best.converged else Status.FAILED
-    status = Status.INTERRUPTED if interrupted else finished
-    figures = figures_of(prepared, best, settings, sum(found.outcome.seconds for found in tried))
-    motion = replace(best.motion, source=Source.now(method=NAME, task=task.name, seed=seed, figures=figures))
+    best = _best(tried)
+    figures = figures_of(best, settings, sum(found.outcome.seconds for found in tried)) if best else {}
+    motion = best.motion if best else _held(task)
+    motion = replace(motion, source=Source.now(method=NAME, task=task.name, seed=seed, figures=figures))
+    status, advice = _ended(best, interrupted)
     wall = time.perf_counter() - began
-    return Result(motion, Report(status, task.name, NAME, seed, figures, motion.duration, wall, _advice(status, best)))
+    return Result(motion, Report(status, task.name, NAME, seed, figures, motion.duration, wall, advice))
 
 
 def search(prepared: Prepared, settings: Settings, seed: int, progress: ProgressListener) -> Iterator[Found]:
@@ -111,10 +118,10 @@ def search(prepared: Prepared, settings: Settings, seed: int, progress: Progress
             budgets = (*settings.iterations, settings.insistence)
             told = _listener(progress, phases, budgets, k * len(firsts) + i, parts)
             found = Found.of(prepared, problem, timing, optimise(problem, timing, settings, first, noise, told))
-            good = good or found.good
             yield found
             if found.outcome.interrupted:
                 return
+            good = good or found.good
         if good:
             return
 
@@ -166,11 +173,10 @@ def _holding(prepared: Prepared, name: str, solution: Solution) -> np.ndarray:
     return np.stack([large[:, owners == owner].any(axis=1) for owner in (*ends, *middles)], axis=1)
 
 
-def figures_of(prepared: Prepared, found: Found, settings: Settings, seconds: float) -> dict[str, Any]:
+def figures_of(found: Found, settings: Settings, seconds: float) -> dict[str, Any]:
     """What a report says about a solution, and about the ``seconds`` of all that was tried."""
-    outcome, timing = found.outcome, found.timing
+    prepared, outcome, timing = found.prepared, found.outcome, found.timing
     costs = {name: float(f"{cost:.3g}") for name, cost in outcome.costs.items() if name != "hint"}
-    shares = work_shares(prepared.cast, found.problem, outcome.solution)
     return {
         "phases": timing.phases,
         "L_Physics": _unweighted(outcome.costs["physics"], settings.physics),
@@ -178,9 +184,16 @@ def figures_of(prepared: Prepared, found: Found, settings: Settings, seconds: fl
         "costs": costs,
         "iterations": list(outcome.iterations),
         "optimising_seconds": round(seconds, 1),
+        **({} if outcome.interrupted else _judgement(found)),
+        "contacts": _contact_table(prepared, timing, np.asarray(outcome.solution.contacts)),
+    }
+
+
+def _judgement(found: Found) -> dict[str, Any]:
+    shares = work_shares(found.prepared.cast, found.problem, found.outcome.solution)
+    return {
         "worst": {each.term: f"{each.value:.2g} {each.unit}" for each in found.residuals},
         **({"work": {name: round(share, 2) for name, share in shares.items()}} if shares else {}),
-        "contacts": _contact_table(prepared, timing, np.asarray(outcome.solution.contacts)),
     }
 
 
@@ -201,18 +214,26 @@ def _contact_table(prepared: Prepared, timing: Timing, contacts: Array) -> list[
     ]
 
 
-def _untouched(prepared: Prepared, settings: Settings) -> Found:
-    """The start held: what there is before anything was found."""
-    problem, timing = prepared.problem(prepared.phase_counts[0], settings)
-    solution: Solution = at_rest(problem, timing, settings.first_contacts[0])
-    costs: dict[str, float] = {"contact": np.nan, "physics": np.nan, "hint": np.nan}
-    return Found.of(prepared, problem, timing, Outcome(solution, costs, (0,) * len(STAGES), 0.0))
+def _best(tried: Sequence[Found]) -> Found | None:
+    """The best that was finished; else what an interruption has left, which is not judged."""
+    finished = [found for found in tried if not found.outcome.interrupted]
+    if finished:
+        return min(finished, key=lambda found: found.order)
+    return tried[0] if tried else None
 
 
-def _advice(status: Status, found: Found) -> str:
-    if status is Status.INTERRUPTED:
-        return "interrupted; the motion is the best so far, finished or not"
-    if status is Status.SUCCESS:
-        return ""
-    missed = "; ".join(each.told() for each in found.residuals if each.share > 1.0)
-    return f"did not converge: {missed}. Try another --seed, more phases or more iterations"
+def _held(task: Task) -> Motion:
+    """The start: what there is before anything was found."""
+    return Motion(task.world, _FRAME, np.tile(task.initial_qpos(), (2, 1)))
+
+
+def _ended(best: Found | None, interrupted: bool) -> tuple[Status, str]:
+    """How it ended, with advice."""
+    if best is None:
+        return Status.INTERRUPTED, "interrupted before anything was found; the motion is the start"
+    if interrupted:
+        return Status.INTERRUPTED, "interrupted; the motion is the best so far, finished or not"
+    if best.converged:
+        return Status.SUCCESS, ""
+    missed = "; ".join(each.told() for each in best.residuals if each.share > 1.0)
+    return Status.FAILED, f"did not converge: {missed}. Try another --seed, more phases or more iterations"

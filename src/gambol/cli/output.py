@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -13,9 +13,11 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from gambol.files import json_text
-from gambol.results import Progress as Moment
-from gambol.results import ProgressListener
+from gambol.files import in_words, is_table, json_text
+
+if TYPE_CHECKING:
+    from gambol.results import Progress as Moment
+    from gambol.results import ProgressListener
 
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -39,18 +41,14 @@ def print_json(data: Any) -> None:
 def print_figures(title: str, figures: Mapping[str, Any]) -> None:
     """Names and what is known about each: one value, or several in columns of their own; rows are tables below."""
     table = Table(title=escape(title), show_header=False, title_justify="left", box=None, padding=(0, 2, 0, 0))
-    rows = {name: value for name, value in figures.items() if _is_rows(value)}
+    rows = {name: value for name, value in figures.items() if is_table(value)}
     for name, value in figures.items():
         if name not in rows:
-            cells = value if isinstance(value, tuple) else (_told(value),)
+            cells = value if isinstance(value, tuple) else (in_words(value),)
             table.add_row(*(escape(str(cell)) for cell in (name, *cells)))
     out.print(table)
     for name, entries in rows.items():
         _print_rows(name, entries)
-
-
-def _is_rows(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(entry, Mapping) for entry in value)
 
 
 def _print_rows(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -60,13 +58,8 @@ def _print_rows(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
     for name in names:
         table.add_column(escape(str(name)))
     for row in rows:
-        table.add_row(*(escape(_told(row.get(name, ""))) for name in names))
+        table.add_row(*(escape(in_words(row.get(name, ""))) for name in names))
     out.print(table)
-
-
-def _told(value: Any) -> str:
-    """A value in words: a mapping as its entries."""
-    return ", ".join(f"{key} {held}" for key, held in value.items()) if isinstance(value, Mapping) else str(value)
 
 
 _BETWEEN_LINES = 30.0

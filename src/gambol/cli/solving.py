@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from gambol.cli.interrupting import interruption_told
 from gambol.cli.output import complain, print_figures, print_json, progress_bar, tell
 from gambol.cli.targets import refuse_unwritable
 from gambol.errors import InputError
@@ -16,6 +17,7 @@ from gambol.front import solve as run
 from gambol.goals import load_task
 from gambol.motion.formats import writable
 from gambol.results import Result, Status
+from gambol.sim import check_place
 
 DEMO_TASK = "armchair/stand-sit-stand"
 DEMO_SEEDS = (4, 1, 5)
@@ -36,10 +38,11 @@ def solve(
     track: Annotated[
         bool, typer.Option("--track", help="Perform an optimised motion with feedback, and say what that survives.")
     ] = False,
-    on: Annotated[str, typer.Option(help="Where it runs: local, ray or ray://host:port.")] = "local",
+    on: Annotated[str, typer.Option(help="Where it runs: local, serial, ray or ray://host:port.")] = "local",
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> None:
     """Turn a wish into a motion. Exit code 0: success, 3: did not succeed (motion so far saved), 2: wrong input."""
+    check_place(on, key="--on")
     wanted = load_task(task, set_ or ())
     _, settings = check(wanted, method, seed, on)
     if track:
@@ -48,7 +51,7 @@ def solve(
         wanted = load_task(task, [*(set_ or ()), "feedback=true"])
     target = out or Path(f"{wanted.name.replace('/', '-')}.npz")
     _ready(target)
-    with progress_bar() as listener:
+    with progress_bar() as listener, interruption_told():
         result = run(wanted, method, seed, on, listener)
     saved = _saved(result, target)
     result = _with_incident(result, target)
@@ -109,7 +112,7 @@ def _first_success() -> Result:
 
 
 def _demo_run(seed: int) -> Result:
-    with progress_bar() as listener:
+    with progress_bar() as listener, interruption_told():
         return run(DEMO_TASK, None, seed, "local", listener)
 
 

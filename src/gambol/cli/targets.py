@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from pathlib import Path
 
 from gambol.errors import InputError
-from gambol.files import replacing
 
 
 def refuse_unwritable(target: Path) -> None:
-    """An error where nothing could be written at ``target``."""
+    """An error where nothing could be written at ``target``. Nothing is made, not even its folder."""
     if target.is_dir():
         raise InputError("cannot be written: it is a directory", file=target)
-    probe = target.parent / ".gambol-probe"
+    nearest = next(folder for folder in Path(os.path.realpath(target)).parents if os.path.lexists(folder))
     try:
-        with replacing(probe):
+        with tempfile.TemporaryFile(dir=nearest):
             pass
-    except InputError as error:
-        raise InputError(error.problem, file=target) from None
-    probe.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", file=target) from None

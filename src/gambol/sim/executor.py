@@ -138,10 +138,10 @@ def executor(on: str = "local", *, workers: int | None = None, attempts: int = 3
     return LocalExecutor(workers=workers or cores(), attempts=attempts)
 
 
-def check_place(on: str) -> None:
-    """An error where ``on`` is not a place that :func:`executor` knows, or needs what is not installed."""
+def check_place(on: str, key: str = "on") -> None:
+    """An error about ``key`` where ``on`` is no place that :func:`executor` knows, or needs what is not installed."""
     if on not in ("serial", "local", "ray") and not (on.startswith("ray://") and _is_address(on)):
-        raise InputError(f"cannot run jobs on {on!r}", key="on", hint=f"allowed: {ALLOWED}")
+        raise InputError(f"cannot run jobs on {on!r}", key=key, hint=f"allowed: {ALLOWED}")
     if on.startswith("ray") and find_spec("ray") is None:
         raise MissingExtraError("Ray", "ray")
 

@@ -130,7 +130,9 @@ def _text(motion: Motion, title: str | None) -> dict[str, Any]:
     return {
         "title": title or str(task or "Motion"),
         "subtitle": " · ".join(parts),
-        "figures": [[str(name), _figure(value)] for name, value in figures.items()],
+        "figures": [
+            [str(name), files.in_words(value, _figure)] for name, value in figures.items() if not files.is_table(value)
+        ],
     }
 
 
