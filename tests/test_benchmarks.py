@@ -25,6 +25,7 @@ from gambol.evaluate.partwise.descent import descended, mean_descent
 from gambol.evaluate.partwise.table2 import TABLE_2
 from gambol.evaluate.planning import planning
 from gambol.evaluate.running import Experiment, outcomes
+from gambol.evaluate.spacetime.ablation import conditions as ablation_conditions
 from gambol.evaluate.spacetime.search import compared
 from gambol.evaluate.trial import TRIAL, interval, solved, summary
 from gambol.goals import load_task
@@ -300,6 +301,12 @@ def test_clips_are_optimised_with_and_without_their_parts(tmp_path: Path) -> Non
     assert list(rows) == ["as it ships", "without look-ahead", "without symmetry"]
     assert all(row["success %"] == 0.0 and row["windows"] == 6 for row in rows.values())
     assert len({row["cost"] for row in rows.values()}) == 3
+
+
+def test_clips_that_do_not_look_ahead_are_compared_with_those_that_do() -> None:
+    labels = [condition.label for condition in ablation_conditions()]
+    assert "spacetime/walk: with look-ahead" in labels
+    assert "spacetime/handstand: without look-ahead" in labels
 
 
 def test_shipped_motions_are_performed_with_a_heavier_body(tmp_path: Path) -> None:

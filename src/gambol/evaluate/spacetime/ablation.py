@@ -17,6 +17,7 @@ from gambol.evaluate.condition import Condition
 from gambol.evaluate.running import Experiment, outcomes, wanted
 from gambol.evaluate.trial import finished, mean_of
 from gambol.goals import load_task, shipped_tasks
+from gambol.spacetime.settings import Settings
 
 
 def optimised(condition: Condition, seed: int) -> dict[str, Any]:
@@ -37,13 +38,16 @@ CLIP = Experiment("clip", optimised)
 
 
 def conditions() -> list[Condition]:
-    """Every shipped clip as it is and without each thing that it has."""
+    """Every shipped clip as it is, without symmetry where it has that, and with looking ahead the other way round."""
     found = []
     for name in shipped_tasks():
-        windows = load_task(name).windows or ()
+        task = load_task(name)
+        windows = task.windows or ()
         if len(windows) < 2:
             continue
-        variants: dict[str, list[str]] = {"as it ships": [], "without look-ahead": ["look_ahead=0"]}
+        looks = Settings(**task.settings).look_ahead > 0
+        other = {"without look-ahead": ["look_ahead=0"]} if looks else {"with look-ahead": ["look_ahead=1"]}
+        variants: dict[str, list[str]] = {"as it ships": [], **other}
         symmetric = [f"windows.{k}.symmetric=false" for k, window in enumerate(windows) if window.symmetric]
         if symmetric:
             variants["without symmetry"] = symmetric
