@@ -13,14 +13,14 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gambol.arrays import ArrayArchive, write_arrays
 from gambol.errors import InputError
-from gambol.files import replacing
 from gambol.rotations import Array
 
 
@@ -54,28 +54,22 @@ class Cache:
         if self._folder is None:
             return None
         try:
-            with np.load(self._folder / f"{name}.npz", allow_pickle=False) as kept:
-                values, *rest = (np.asarray(kept[key], float) for key in ("values", "cost", "generations", "seconds"))
-            cost, generations, seconds = map(float, rest)
-        except Exception:  # a damaged file fails in many ways, and then the window is searched for again
+            with ArrayArchive(self._folder / f"{name}.npz") as kept:
+                arrays = [kept[field.name] for field in fields(Finished)]
+        except (InputError, OSError):
             return None
-        numbers = np.array([*values.ravel(), cost, generations, seconds])
-        sound = values.shape == (variables,) and np.isfinite(numbers).all()
-        return Finished(values, cost, int(generations), seconds) if sound else None
+        sound = [array.shape for array in arrays] == [(variables,), (), (), ()]
+        if not sound or not all(array.dtype.kind in "if" and np.isfinite(array).all() for array in arrays):
+            return None
+        values, cost, generations, seconds = arrays
+        return Finished(values.astype(float), float(cost), int(generations), float(seconds))
 
     def keep(self, name: str, window: Finished) -> None:
         """Write a finished window."""
         if self._folder is None:
             return
         try:
-            with replacing(self._folder / f"{name}.npz") as temporary, temporary.open("wb") as file:
-                np.savez(
-                    file,
-                    values=window.values,
-                    cost=window.cost,
-                    generations=window.generations,
-                    seconds=window.seconds,
-                )
+            write_arrays(self._folder / f"{name}.npz", {key: np.asarray(value) for key, value in vars(window).items()})
         except InputError as error:
             self._folder, self.broken = None, str(error)
 
