@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gambol.errors import InputError
-from gambol.files import in_words, is_table, read_bytes, read_text, replacing
+from gambol.files import read_bytes, read_text, replacing
 
 needs_links = pytest.mark.skipif(os.name == "nt", reason="symbolic links need special rights on Windows")
 
@@ -106,12 +106,3 @@ def test_what_is_read_is_a_plain_file_of_a_sane_size(tmp_path: Path) -> None:
     path.write_bytes(b"ab\xff")
     with pytest.raises(InputError, match="byte 2"):
         read_text(path)
-
-
-def test_plain_data_is_told_in_words_without_brackets() -> None:
-    assert in_words({"starts": 1, "at": [0.5, 2], "inner": {"basis": "waves", "none": None}}) == (
-        "starts 1, at 0.5, 2, inner basis waves, none -"
-    )
-    assert in_words({"step": 0.125, "deep": [0.25]}, lambda value: f"{value:.1f}") == "step 0.1, deep 0.2"
-    assert is_table([{"a": 1}, {"a": 2}])
-    assert not any(map(is_table, ([], [1, {"a": 1}], {"a": 1}, "text")))

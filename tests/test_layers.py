@@ -11,7 +11,7 @@ import gambol
 
 ROOT = Path(gambol.__file__).parent
 ORDER = (
-    ("errors", "files", "arrays", "rotations", "sampling", "splines", "validation", "version"),
+    ("errors", "files", "arrays", "rotations", "sampling", "splines", "validation", "version", "words"),
     ("characters",),
     ("scenes",),
     ("motion",),

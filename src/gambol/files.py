@@ -1,7 +1,4 @@
-"""Reading and writing files safely: nothing half-written is ever left behind, no reader swallows an endless file.
-
-Also plain data as text: for programs, and in words for people.
-"""
+"""Reading and writing files safely: nothing half-written is ever left behind, no reader swallows an endless file."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -88,17 +85,3 @@ def _finite(data: Any) -> Any:
     if isinstance(data, list | tuple):
         return [_finite(value) for value in data]
     return None if isinstance(data, float) and not math.isfinite(data) else data
-
-
-def in_words(data: Any, each: Callable[[Any], str] = str) -> str:
-    """Plain data for people: mappings as ``key value, key value``, lists without brackets, ``each`` tells the rest."""
-    if isinstance(data, Mapping):
-        return ", ".join(f"{key} {in_words(held, each)}" for key, held in data.items())
-    if isinstance(data, list | tuple):
-        return ", ".join(in_words(held, each) for held in data)
-    return "-" if data is None else each(data)
-
-
-def is_table(data: Any) -> bool:
-    """Whether plain data is a list of mappings, one below the other, which is too much for words."""
-    return isinstance(data, list) and bool(data) and all(isinstance(entry, Mapping) for entry in data)

@@ -13,7 +13,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from gambol.files import in_words, is_table, json_text
+from gambol.files import json_text
+from gambol.words import in_words, is_table
 
 if TYPE_CHECKING:
     from gambol.results import Progress as Moment

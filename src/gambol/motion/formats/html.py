@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from gambol import files, rotations
 from gambol.errors import InputError
 from gambol.motion import drawing
+from gambol.words import in_words, is_table
 
 if TYPE_CHECKING:
     from gambol.motion.motion import Motion, Poses
@@ -130,9 +131,7 @@ def _text(motion: Motion, title: str | None) -> dict[str, Any]:
     return {
         "title": title or str(task or "Motion"),
         "subtitle": " · ".join(parts),
-        "figures": [
-            [str(name), files.in_words(value, _figure)] for name, value in figures.items() if not files.is_table(value)
-        ],
+        "figures": [[str(name), in_words(value, _figure)] for name, value in figures.items() if not is_table(value)],
     }
 
 
