@@ -57,8 +57,10 @@ class Wish(GoalModel):
         """Whether it asks for something else than another wish about the same thing at the same time."""
         if (self.of, self.time) != (other.of, other.time):
             return False
-        if self.what in POSTURES or self._subject != other._subject:
-            return other.what in POSTURES and self.what in POSTURES and self.what != other.what
+        if self.what in POSTURES and other.what in POSTURES:
+            return self.what != other.what
+        if self._subject != other._subject:
+            return False
         apart = (one - another for one, another in zip(self._numbers, other._numbers, strict=False))
         return any(by % 360.0 if self.what == "heading" else by for by in apart)
 

@@ -89,8 +89,8 @@ class Keyframe(GoalModel):
             }
         )
 
-    def require_time(self) -> None:
-        """An error where it is told to hold for longer than there is time."""
+    def check_as_written(self) -> None:
+        """It may not be told to hold for longer than there is time; ``--set`` may shorten that, to give up early."""
         if "sustain" in self.model_fields_set and self.sustain > self.limit:
             raise InputError(f"is longer than limit, {self.limit:g} s: it could only fail", key="sustain")
 

@@ -36,3 +36,6 @@ class GoalModel(BaseModel):
     """Base of everything a person may wish for in a file: unknown keys are errors, values do not change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, validate_default=True)
+
+    def check_as_written(self) -> None:
+        """An error where what a file says makes no sense that an override may well make."""

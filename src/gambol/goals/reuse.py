@@ -61,9 +61,7 @@ class Repetition(GoalModel):
             raise InputError(f"{listed} cannot be mirrored one by one", key="alternate")
         # here, so that what is wrong is told once, and with the place it is written at
         checked = KINDS[listed][2](**entry)
-        if isinstance(checked, Keyframe):
-            # here alone: ``--set`` may shorten the limit, to give up early
-            checked.require_time()
+        checked.check_as_written()
         if self.repeat == 1:
             if self.alternate:
                 raise InputError("needs repeat: there is one of it", key="alternate")
