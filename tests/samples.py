@@ -110,3 +110,15 @@ def swaying(scene: Scene, *, dt: float, frames: int = 60, seed: int = 0) -> Moti
         mocap[..., :3] += waves(0.3, 3)[:, None]
         mocap[..., 3:] = multiply(from_rotation_vector(waves(1.0, 3))[:, None], mocap[..., 3:])
     return Motion(scene, dt, qpos, ctrl=np.concatenate([waves(0.5, 1)] * model.nu, axis=1), mocap=mocap)
+
+
+SIT = {
+    "name": "sit",
+    "style": "sitting",
+    "weights": {"control": 0.5},
+    "pairs": [
+        {"body": "pelvis", "on": "armchair/seat", "at": [0, 0.1, 0.05]},
+        {"body": "right_hand", "on": "armchair/right_arm", "at": [0, 0, 0.3]},
+    ],
+}
+TASK = {"scene": "armchair", "keyframes": [SIT]}
