@@ -279,13 +279,12 @@ def test_ctrl_c_outside_a_run_is_130_and_says_so_whatever_still_runs(tmp_path: P
     assert (process.returncode, out, err) == (130, "", "interrupted\n")
 
 
-def test_an_interruption_is_told_while_the_main_thread_is_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_is_told_while_the_main_thread_is_busy() -> None:
     told = queue.Queue()
-    monkeypatch.setattr("gambol.cli.interrupting.tell", told.put)
     heard = []
     before = signal.signal(signal.SIGINT, lambda *_: heard.append(told.get(timeout=20)))
     try:
-        with interruption_told():
+        with interruption_told(told.put):
             signal.raise_signal(signal.SIGINT)
     finally:
         signal.signal(signal.SIGINT, before)

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import importlib
 import io
-import os
-import signal
 import sys
-import threading
-import traceback
-from types import FrameType
 from typing import NoReturn
 
+from gambol.cli.interrupting import INTERRUPTED, ending_at_once, leave
 from gambol.errors import GambolError, InputError
-
-_INTERRUPTED = 130
-_heard = threading.Event()
-"""Whether there was a Ctrl-C."""
 
 
 def main() -> NoReturn:
@@ -25,18 +17,12 @@ def main() -> NoReturn:
         if isinstance(stream, io.TextIOWrapper):
             # a terminal that cannot show a character shows its code instead of ending us
             stream.reconfigure(errors="backslashreplace")
-    before = signal.getsignal(signal.SIGINT)
-    if before is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _interrupt)
     try:
-        code = _run()
+        with ending_at_once():
+            code = _run()
     except KeyboardInterrupt:
-        code = _INTERRUPTED
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if _heard.is_set():
-        _end(code)
-    sys.exit(code)
+        code = INTERRUPTED
+    leave(code)
 
 
 def _run() -> int:
@@ -53,23 +39,6 @@ def _run() -> int:
 
         complain(str(error))
         return 2
-
-
-def _interrupt(_signal: int, frame: FrameType | None) -> NoReturn:
-    """Ctrl-C. While a module is loaded it ends the process: modules written in C do not survive a KeyboardInterrupt."""
-    _heard.set()
-    if any(each.f_code.co_filename.startswith("<frozen importlib") for each, _ in traceback.walk_stack(frame)):
-        _end(_INTERRUPTED)
-    raise KeyboardInterrupt
-
-
-def _end(code: int) -> NoReturn:
-    """End the process after Ctrl-C there and then: a compiler that still runs would hold it up, and then crash."""
-    if code == _INTERRUPTED:
-        sys.stderr.write("interrupted\n")
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
-    os._exit(code)
 
 
 def _load_mujoco() -> None:

@@ -51,7 +51,7 @@ def solve(
         wanted = load_task(task, [*(set_ or ()), "feedback=true"])
     target = out or Path(f"{wanted.name.replace('/', '-')}.npz")
     _ready(target)
-    with progress_bar() as listener, interruption_told():
+    with progress_bar() as listener, interruption_told(tell):
         result = run(wanted, method, seed, on, listener)
     saved = _saved(result, target)
     result = _with_incident(result, target)
@@ -112,7 +112,7 @@ def _first_success() -> Result:
 
 
 def _demo_run(seed: int) -> Result:
-    with progress_bar() as listener, interruption_told():
+    with progress_bar() as listener, interruption_told(tell):
         return run(DEMO_TASK, None, seed, "local", listener)
 
 
