@@ -28,7 +28,7 @@ from gambol.motion import Motion
 from gambol.motion.formats import archive, bvh, npz, write
 from gambol.scenes import Scene, parse_objects
 from samples import ROBOT
-from test_goals import PUBLISHED
+from test_published_keyframes import PUBLISHED
 
 EXAMPLES = int(os.environ.get("GAMBOL_FUZZ_EXAMPLES", "60"))
 fuzz = settings(
